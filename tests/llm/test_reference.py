@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.llm.rules.acting import read_action, recalled_records
+from memkit.llm.rules.acting import read_action
 from memkit.llm.rules.answering import read_forget, read_question
 from memkit.llm.rules.model import STAND_IN, ReferenceModel
+from memkit.llm.rules.reading import recalled_records
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.htn.core import HTNPlanner, Method, Operator
 from memkit.runtime.loop.core import DeclaredTool, MemGPTAgent

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.llm.rules import acting
-from memkit.llm.rules.acting import (
+from memkit.llm.rules.reading import (
     INSERT,
     PLUG_IN,
     SEARCH,

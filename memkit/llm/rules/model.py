@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memkit.errors import UsageError
 from memkit.llm.providers import REFERENCE, ModelAddress, Patience
-from memkit.llm.rules.acting import INSERT, PLUG_IN, Heard, Recalled, Script
+from memkit.llm.rules.reading import INSERT, PLUG_IN, Heard, Recalled, Script
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.virtual_context import INSTRUCTION

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..gate.secrets import mask
+from ..index.corpus import consent, core_target
 from ..index.index import Index, WaitingLine
 from ..interface import Decision, Gate, Judgement, Tombstone
 from ..log.log import Batch, linked
@@ -50,7 +51,6 @@ from ..record.record import (
     with_fields,
     worded_anew,
 )
-from ..tiers.core import consent, core_target
 from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 
 if TYPE_CHECKING:

@@ -338,21 +338,21 @@ class ArchiveReader:
     def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
         """Return the core sections of a user as they stand, those of one agent where the user has several."""
         with self._reading(user_id):
-            from ..tiers.core import core_sections
+            from ..index.corpus import core_sections
 
             return core_sections(self._index.user(user_id), agent_id)
 
     def core_history(self, user_id: str) -> list[dict[str, JSON]]:
         """Return every edit of the core sections of a user's agents, oldest first."""
         with self._reading(user_id):
-            from ..tiers.core import core_history
+            from ..index.corpus import core_history
 
             return core_history(self._index.user(user_id))
 
     def core_edit(self, id: str, *, user_id: str | None = None) -> dict[str, JSON] | None:
         """Return one edit of a core section; another user's is None."""
         with self._reading(user_id):
-            from ..tiers.core import core_edit
+            from ..index.corpus import core_edit
 
             name = self._index.corpus_holding(id, user_id)
             return core_edit(self._index.corpus(name), id) if name else None
@@ -396,7 +396,7 @@ class ArchiveReader:
         return [event.id for event in self._standing_core(user_id, agent_id) if event.fields.get("trust") != "verified"]
 
     def _standing_core(self, user_id: str, agent_id: str | None) -> "list[Event]":
-        from ..tiers.core import standing_edits
+        from ..index.corpus import standing_edits
 
         with self._reading(user_id):
             return list(standing_edits(self._index.user(user_id), agent_id).values())
@@ -449,7 +449,7 @@ class ArchiveReader:
     def consent(self, user_id: str) -> bool | None:
         """Return whether a user agreed to being remembered; None when they never said."""
         with self._reading(user_id):
-            from ..tiers.core import consent
+            from ..index.corpus import consent
 
             return consent(self._index.user(user_id))
 

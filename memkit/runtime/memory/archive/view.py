@@ -11,13 +11,12 @@ from datetime import datetime
 from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..index.corpus import CorpusIndex
+from ..index.corpus import CorpusIndex, core_edits, core_sections, edits_of_session
 from ..index.index import Index
 from ..index.words import coverage, weighed
 from ..interface import MemorySettings, Tombstone
 from ..record.lines import NoTombstoneKey, to_text
 from ..record.record import EXPIRED, SHARED, Record, has_expired, is_for, is_valid, user_corpus
-from ..tiers.core import core_edits, core_sections, edits_of_session
 from ..words.text import fingerprint, keyed_fingerprints, query_terms
 
 if TYPE_CHECKING:

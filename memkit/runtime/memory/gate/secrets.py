@@ -45,7 +45,7 @@ _TELLING_OR_SPEAKING = tuple(
 LONGEST_PLAIN_WORD = 15
 OWN_WORD = re.compile(
     r"01[A-Z][0-9A-HJKMNP-TV-Z]{23}"  # the id of a line, from this century on
-    r"|call-[0-9]{1,3}-[0-9]{1,3}|[0-9]{8}T[0-9]{6}-[0-9a-f]{4}"  # the id of a call, and of a session
+    r"|call-[0-9]{1,2}-[0-9]{1,2}|[0-9]{8}T[0-9]{6}-[0-9a-f]{4}"  # the id of a call, and of a session
     r"|archival_memory_(?:insert|search)|core_memory_(?:append|replace)|conversation_search"
     r"|memory_retract|plan_task|propose_subtasks|evolve_expression"
 )
@@ -142,17 +142,16 @@ def _is_plain(text: str) -> bool:
     if not text.isascii():
         return False
     pieces = [piece.strip("?!.,:;'()`[]{}\"").replace("'", "") for piece in text.split()]
-    if not all(
-        (len(piece) <= LONGEST_PLAIN_WORD and (piece.isalnum() or not piece)) or OWN_WORD.fullmatch(piece)
-        for piece in pieces
-    ):
+    odd = [piece for piece in pieces if len(piece) > LONGEST_PLAIN_WORD or not (piece.isalnum() or not piece)]
+    if not all(map(OWN_WORD.fullmatch, odd)):
         return False
     if text.isalpha() and text.islower():  # "user" tells of a secret and gives none
         return True
     lowered = text.lower()
-    told = "".join(piece for piece in pieces if len(piece) <= LONGEST_PLAIN_WORD)  # what is longer is an id of memkit
-    few_digits = sum(map(str.isdigit, told)) <= MOST_PLAIN_DIGITS
-    return few_digits and not any(map(lowered.__contains__, _TELLING_OR_SPEAKING))
+    if any(map(lowered.__contains__, _TELLING_OR_SPEAKING)):  # chance may spell one in an id, which tells as much
+        return False
+    ids = sum(char.isdigit() for piece in odd if len(piece) > LONGEST_PLAIN_WORD for char in piece)
+    return sum(map(str.isdigit, text)) - ids <= MOST_PLAIN_DIGITS
 
 
 _is_plain_before = lru_cache(maxsize=256)(_is_plain)
