@@ -146,6 +146,11 @@ class Intent:
     """Whether standing constraints and warnings are looked up for it."""
     query: str = ""
 
+    @property
+    def is_idle(self) -> bool:
+        """Return whether nothing waits for the model."""
+        return self.kind == IDLE
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -175,6 +180,18 @@ class Reply:
     def ended(self) -> str:
         """Return how the turn ended: answered, limited, late, interrupted or broken_off."""
         return next((way for way in ("interrupted", "broken_off", "late", "limited") if getattr(self, way)), "answered")
+
+    def remark(self, max_seconds: float | None) -> str:
+        """Return what it has to say about its own end, nothing where the model simply answered."""
+        if self.interrupted:
+            return "(interrupted)"
+        if self.broken_off:
+            return f"(The answer broke off: {self.broken_off})"
+        if self.late:
+            return f"(I stopped after {max_seconds or 0:g} seconds; one turn may take no longer.)"
+        if self.limited:
+            return f"(I stopped after {self.calls} tool calls in one turn; that is the most I may make.)"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -210,19 +227,6 @@ def read_intent(text: str | None) -> Intent:
         return Intent("small_talk", recall=False)
     kind = "question" if QUESTION.search(text) else "statement"
     return Intent(kind, recall=True, query=text)
-
-
-def remark_on(reply: Reply, max_seconds: float | None) -> str:
-    """Return what a reply has to say about its own end, nothing where the model simply answered."""
-    if reply.interrupted:
-        return "(interrupted)"
-    if reply.broken_off:
-        return f"(The answer broke off: {reply.broken_off})"
-    if reply.late:
-        return f"(I stopped after {max_seconds or 0:g} seconds; one turn may take no longer.)"
-    if reply.limited:
-        return f"(I stopped after {reply.calls} tool calls in one turn; that is the most I may make.)"
-    return ""
 
 
 def response_of(report: Mapping[str, JSON]) -> AgentResponse:

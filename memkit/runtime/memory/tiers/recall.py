@@ -21,11 +21,11 @@ from ..log.clone import make_private, whole_file
 from ..record.lines import NoSealer, Sealer, parse_time, to_text, utc_now
 from ..record.record import Record
 from ..words.text import words
+from .fence import ARCHIVE, RECALL
 from .sessions import SessionTurn, TurnFiles, append_line, dated_lines, line_of, read_turns
 
 if TYPE_CHECKING:
     from .conversation import ConversationIndex, Similar, Utterance
-
 
 SLACK = 100
 """How many turns more than allowed are held before the oldest are let go."""
@@ -457,13 +457,13 @@ def pieces_of(
         record = hit.record
         told = f"{record.type}, {record.confidence:.2f}, {record.source}, {record.created_at[:10]}"
         pieces.append(
-            RecalledPiece("archive", record.text, f"{record.text} ({told})", fit, hit.id, hit, tuple(taint_of(record)))
+            RecalledPiece(ARCHIVE, record.text, f"{record.text} ({told})", fit, hit.id, hit, tuple(taint_of(record)))
         )
     for share, turn in turns:
         said = " ".join(turn.text.split())
         excerpt = said if len(said) <= EXCERPT else f"{said[:EXCERPT]} …"
         shown = f"{turn.at[:10]} {turn.role}: {excerpt}"
-        pieces.append(RecalledPiece("recall", said, shown, share, taint=tuple(turn.taint), parents=turn.parents))
+        pieces.append(RecalledPiece(RECALL, said, shown, share, taint=tuple(turn.taint), parents=turn.parents))
     return sorted(pieces, key=lambda piece: -piece.fit)
 
 
