@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import Any, cast
+from weakref import WeakSet
 
 ROLES = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc")
 """Which letters are vowels and which are consonants; y may be either."""
@@ -33,7 +34,7 @@ class _Pattern:
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
         self._flags = flags
-        _PATTERNS.append(self)
+        _PATTERNS.add(self)
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -45,7 +46,7 @@ class _Pattern:
         return attribute
 
 
-_PATTERNS: list[_Pattern] = []
+_PATTERNS: WeakSet[_Pattern] = WeakSet()
 
 
 def compiled_patterns() -> list[int]:
