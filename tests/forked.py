@@ -3,7 +3,8 @@
 ``program()`` is a file to run in the place of ``python -m memkit``, by a test, a shell or somebody else's client. Each
 run is a process with arguments, environment, folder and streams of its own; it is forked from one that has loaded
 memkit and never ran it. Signals reach it, and its exit code is handed on. What one run had to load, and the patterns
-that it had to compile, the next is forked with, as the runs of a generated project are in ``memkit.runtime.testing.trial.processes``.
+that it had to compile, the next is forked with, as the runs of a generated project are in
+``memkit.runtime.testing.trial.processes``.
 
 It is for tests of what a program does. How it starts, and what it finds on its way, is tested with the real one.
 """
