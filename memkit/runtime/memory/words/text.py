@@ -5,10 +5,11 @@ Patterns are compiled when the first text needs them, which most processes never
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, cast
+from weakref import WeakSet
 
 ROLES = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc")
 """Which letters are vowels and which are consonants; y may be either."""
@@ -34,11 +35,32 @@ class _Pattern:
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
         self._flags = flags
+        _PATTERNS.add(self)
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern, self._flags)
 
     def __getattr__(self, name: str) -> Any:
-        attribute = getattr(re.compile(self.pattern, self._flags), name)
+        attribute = getattr(self.compiled, name)
         setattr(self, name, attribute)  # the next time no look-up comes here
         return attribute
+
+
+_PATTERNS: WeakSet[_Pattern] = WeakSet()
+
+
+def compiled_patterns() -> list[int]:
+    """Return marks of the patterns that this process compiled, which mean the same in what it was forked from."""
+    return [hash(one.pattern) for one in _PATTERNS if "compiled" in vars(one)]
+
+
+def compile_patterns(marks: Iterable[int]) -> None:
+    """Compile what a fork of this process had to, so that the next one comes with it."""
+    wanted = set(marks)
+    for one in _PATTERNS:
+        if hash(one.pattern) in wanted:
+            _ = one.compiled
 
 
 def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
