@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple, NoReturn, Protocol, TypeAlias
@@ -183,7 +184,7 @@ def decode_line(line: bytes) -> dict[str, JSON]:
     if len(line) > 4 * MAX_LINE_BYTES:
         raise InvalidRecord(f"The line has {len(line):,} bytes; {4 * MAX_LINE_BYTES:,} is the most that is read.")
     try:
-        data = DECODER.decode(line.decode())
+        data = _decoded(line.decode())
     except UnicodeDecodeError:
         raise InvalidRecord("The line is not UTF-8.") from None
     except (ValueError, RecursionError) as error:
@@ -191,6 +192,15 @@ def decode_line(line: bytes) -> dict[str, JSON]:
     if not isinstance(data, dict):
         raise InvalidRecord("The line is JSON and not an object.")
     return data
+
+
+def _decoded(text: str) -> object:
+    """Return what ``DECODER.decode`` does, which looks for blanks around it at each end: a line has none."""
+    with suppress(StopIteration):
+        data, end = DECODER.scan_once(text, 0)  # type: ignore[attr-defined]
+        if text[end:] in ("\n", ""):
+            return data
+    return DECODER.decode(text)
 
 
 def _refuse(constant: str) -> NoReturn:
