@@ -11,7 +11,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple, NoReturn, Protocol, TypeAlias
@@ -196,11 +195,11 @@ def decode_line(line: bytes) -> dict[str, JSON]:
 
 def _decoded(text: str) -> object:
     """Return what ``DECODER.decode`` does, which looks for blanks around it at each end: a line has none."""
-    with suppress(StopIteration):
+    try:
         data, end = DECODER.scan_once(text, 0)  # type: ignore[attr-defined]
-        if text[end:] in ("\n", ""):
-            return data
-    return DECODER.decode(text)
+    except StopIteration:
+        return DECODER.decode(text)
+    return data if text[end:] in ("\n", "") else DECODER.decode(text)
 
 
 def _refuse(constant: str) -> NoReturn:
