@@ -2,8 +2,9 @@
 
 ``program()`` is a file to run in the place of ``python -m memkit``, by a test, a shell or somebody else's client. Each
 run is a process with arguments, environment, folder and streams of its own; it is forked from one that has loaded
-memkit and never ran it. Signals reach it, and its exit code is handed on. What one run had to load, the next is forked
-with, as the runs of a generated project are in ``memkit.runtime.testing.trial.processes``.
+memkit and never ran it. Signals reach it, and its exit code is handed on. What one run had to load, and the patterns
+that it had to compile, the next is forked with, as the runs of a generated project are in
+``memkit.runtime.testing.trial.processes``.
 
 It is for tests of what a program does. How it starts, and what it finds on its way, is tested with the real one.
 """
@@ -16,6 +17,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import json
 import marshal
 import os
 import select
@@ -31,6 +33,7 @@ import traceback
 from collections.abc import Iterable
 from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 ROOT = Path(__file__).parents[1]
@@ -111,7 +114,9 @@ def take_orders(folder: Path) -> None:
                 asked.close()
             _forget_ended(keepers, wait=False)
             if (loaded := folder / "loaded").exists():
-                _load(loaded.read_text(encoding="utf-8").split())
+                names, marks = json.loads(loaded.read_text(encoding="utf-8"))
+                _load(names)
+                _patterns().compile_patterns(marks)
 
 
 def _forget_ended(keepers: set[int], *, wait: bool) -> None:
@@ -128,6 +133,10 @@ def _load(names: Iterable[str]) -> None:
         if name not in sys.modules:
             with contextlib.suppress(Exception):  # what is not installed, and what only another module can import
                 importlib.import_module(name)
+
+
+def _patterns() -> ModuleType:
+    return sys.modules["memkit.runtime.memory.words.text"]
 
 
 def _keep(asked: socket.socket, loaded: Path) -> None:
@@ -203,9 +212,10 @@ def _run() -> NoReturn:
 
 
 def _tell(loaded: Path) -> None:
-    """Name what this run had to load beside memkit's own and its libraries' modules."""
+    """Name what this run had to load beside memkit's own and its libraries' modules, and what it compiled."""
     own = f".{os.getpid()}"
-    loaded.with_suffix(own).write_text("\n".join(sys.modules), encoding="utf-8")
+    told = [list(sys.modules), _patterns().compiled_patterns()]
+    loaded.with_suffix(own).write_text(json.dumps(told), encoding="utf-8")
     loaded.with_suffix(own).rename(loaded)
 
 

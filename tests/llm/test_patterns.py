@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import memkit.llm.rules
 import memkit.runtime.memory
-from memkit.runtime.memory.words.text import regex
+from memkit.runtime.memory.words.text import compile_patterns, compiled_patterns, regex
 
 
 def patterns_in(value: object) -> Iterator[re.Pattern[str]]:
@@ -43,3 +43,13 @@ def test_a_pattern_answers_as_a_compiled_one() -> None:
     assert pattern.sub("-", "Ab 1") == "- 1"
     assert [found["word"] for found in pattern.finditer("Ab cD")] == ["Ab", "cD"]
     assert (pattern.pattern, pattern.groups) == (r"(?P<word>[a-z]+)", 1)
+
+
+def test_what_a_fork_compiled_is_compiled_in_what_it_was_forked_from() -> None:
+    """Each of that pattern, and no other: a process that asks for few pays for few."""
+    asked, same, other = regex("asked here alone"), regex("asked here alone"), regex("asked by nobody")
+    assert asked.search("asked here alone")
+
+    compile_patterns(compiled_patterns())
+
+    assert "compiled" in vars(same) and "compiled" not in vars(other)

@@ -3,7 +3,8 @@
 Run as a program, in the project's folder, this module loads the agent, never runs it, and forks a process for each
 order that it reads. So a run starts
 with nothing but the code: whatever it knows of an earlier run, it has from the store. SDKs load parts of themselves
-when they are first used; what one run had to load, the next is forked with.
+when they are first used, and the gate compiles its patterns then; what one run had to load or compile, the next is
+forked with.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any, NoReturn
 
 from ...host.command import conversation_of, run
 from ...host.settings import Project, project_of
+from ...memory.words.text import compile_patterns, compiled_patterns
 
 
 class NoMemkit:
@@ -142,7 +144,9 @@ def serve() -> None:
             _carry_out(order, project)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if imported.exists():
-            _load(imported.read_text(encoding="utf-8").split())
+            names, marks = json.loads(imported.read_text(encoding="utf-8"))
+            _load(names)
+            compile_patterns(marks)
         sys.stdout.write(f"{code}\n")
         sys.stdout.flush()
 
@@ -178,5 +182,5 @@ def _carry_out(order: Mapping[str, Any], project: Project) -> NoReturn:
             traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
-        Path("imported").write_text("\n".join(_imported(project)), encoding="utf-8")
+        Path("imported").write_text(json.dumps([_imported(project), compiled_patterns()]), encoding="utf-8")
         os._exit(code)
