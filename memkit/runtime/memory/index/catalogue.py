@@ -468,11 +468,22 @@ class Catalogue:
 
     def _enter_all(self, path: str, mark: Mark, data: bytes, found: list[tuple[int, bytes]]) -> None:
         """Judge and enter the lines of the part of a shard that was not read before."""
+        from ..log.check import checked_id
+
+        def checked(line: bytes) -> Mapping[str, JSON]:
+            content = decode_line(line)
+            checked_id(content)
+            return content
+
+        def has_link(line: bytes) -> bool:
+            with suppress(InvalidRecord):
+                return "link" in checked(line)
+            return False
 
         @cache
         def mixed() -> bool:  # nobody asks while all of the lines have links
             if self.chains.has_links(shard_writer(path)[0]) or any(
-                b'"link"' in line and _has_link(line) for _, line in found
+                b'"link"' in line and has_link(line) for _, line in found
             ):
                 return True
             return not mark.seen and self.chains.has_lost_links(path, data)
@@ -483,7 +494,7 @@ class Catalogue:
             for offset, line in found[start : start + ENTERED_AT_ONCE]:
                 number, counted = number + data.count(b"\n", counted, offset), offset
                 try:
-                    parsed.append(((mark.seen + offset, len(line), number), _checked(line)))
+                    parsed.append(((mark.seen + offset, len(line), number), checked(line)))
                 except InvalidRecord as error:
                     self.chains.damaged(path, number, line, str(error))
             self._enter(path, parsed, mixed, size=len(data))
@@ -510,7 +521,7 @@ class Catalogue:
                 numbers[name] = self.corpus(name)
             if entry.link:
                 said[entry.id].add(entry.link.body)
-                if size < MOST_KEPT and not HALF.search(text):
+                if size < MOST_KEPT and not (b"\xed" in text and HALF.search(text)):
                     self._just_said[path, place[0]] = text, content if size < MOST_PARSED else EMPTY
             entries.append(entry)
             places.append((numbers[name], shard, place))
@@ -554,21 +565,6 @@ def _row(
 
 
 _UNLINKED = (None, None, None)
-
-
-def _checked(line: bytes) -> Mapping[str, JSON]:
-    """Return what a line says, or raise InvalidRecord saying why it is no line of the archive."""
-    from ..log.check import checked_id
-
-    content = decode_line(line)
-    checked_id(content)
-    return content
-
-
-def _has_link(line: bytes) -> bool:
-    with suppress(InvalidRecord):
-        return "link" in _checked(line)
-    return False
 
 
 def _id_of(data: Mapping[str, JSON]) -> str:
