@@ -22,7 +22,7 @@ from backends import instance, migrated
 from table import print_rows
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.runtime.memory.record.record import Draft, Origin
 
 USERS = ("ann", "bob", "eve")

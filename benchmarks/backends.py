@@ -300,7 +300,7 @@ def cold(url: str, folder: Path, records: int) -> Iterator[dict[str, object]]:
 
 def stage(folder: Path, users: range, records: int) -> ArchivalStore:
     """Write users with records into files, past the gate."""
-    from memkit.runtime.memory.log.links import linked
+    from memkit.runtime.memory.log.log import linked
     from memkit.runtime.memory.record.lines import encode_line, new_id
 
     archive = ArchivalStore(folder)

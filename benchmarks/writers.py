@@ -21,7 +21,7 @@ from table import print_rows
 
 from memkit.cli.main import run
 from memkit.errors import MemkitError
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.runtime.memory.record.record import Draft
 from memkit.workspace import open_workspace
 

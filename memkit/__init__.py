@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from memkit.errors import MemkitError, NotFound, StoreNotFound
     from memkit.library import AsyncStore, Store, StoreAgent, aopen_store, open_store
     from memkit.runtime.memory.interface import Decision, Hit, StoredRecord
-    from memkit.runtime.memory.record.errors import Refused
+    from memkit.runtime.memory.record.lines import Refused
 
 _HOMES = {
     "MemkitError": "errors", "NotFound": "errors", "StoreNotFound": "errors",
@@ -18,7 +18,7 @@ _HOMES = {
     "aopen_store": "library", "open_store": "library",
     "Decision": "runtime.memory.interface", "Hit": "runtime.memory.interface",
     "StoredRecord": "runtime.memory.interface",
-    "Refused": "runtime.memory.record.errors",
+    "Refused": "runtime.memory.record.lines",
 }  # fmt: skip
 __all__ = [
     "AsyncStore", "Decision", "Hit", "MemkitError", "NotFound", "Refused", "Store", "StoreAgent", "StoreNotFound",

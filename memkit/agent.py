@@ -17,14 +17,13 @@ from memkit.runtime.host.terminal import speaker
 from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.asking import model_of
 from memkit.runtime.loop.bound import declared_tools
-from memkit.runtime.loop.config import NO_HOST, AgentConfig, Host
 from memkit.runtime.loop.consent import RecordedConsent, retraction_tool
 from memkit.runtime.loop.interface import JSON, CallKey, DeclaredTool, Model
 from memkit.runtime.loop.journal import Resumed
 from memkit.runtime.loop.plan_run import PlanningTools, Shelve
 from memkit.runtime.loop.planner import HybridPlanner, Procedures, Proposals, skill_tools, skills_section
 from memkit.runtime.loop.prompt import Persona
-from memkit.runtime.loop.reply import AgentResponse, Listener
+from memkit.runtime.loop.reply import NO_HOST, AgentConfig, AgentResponse, Host, Listener
 from memkit.runtime.loop.tasks import TaskMemory
 from memkit.runtime.loop.tools import Tools, working_memory_tool
 from memkit.runtime.loop.virtual_context import OPEN_GOALS, Found, VirtualContextMemory

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.runtime.memory.interface import Decision, Hit, StoredRecord
-from memkit.runtime.memory.record.errors import InvalidRecord, Refused
+from memkit.runtime.memory.record.lines import InvalidRecord, Refused
 from memkit.runtime.memory.record.record import Draft
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Find the files that travel with the package: starters, templates and schemas."""
+"""Find the files that travel with the package: starters and templates."""
 
 from __future__ import annotations
 

@@ -13,17 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageError
-from memkit.runtime.host.terminal import writer
-from memkit.runtime.memory.interface import ShardProblem, StoreKeys
+from memkit.runtime.host.terminal import one_line, writer
+from memkit.runtime.memory.interface import MemorySettings, PrivacySettings, ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
 from memkit.runtime.memory.log.log import Observe, shard_writer
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
-from memkit.runtime.memory.settings import MemorySettings, PrivacySettings
 from memkit.store.audit import AuditLog
 from memkit.store.config import Settings, load_settings
 from memkit.store.layout import MANIFEST, find_store, manifest_state
-from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.interchange.memkit import MachineState
@@ -59,6 +57,8 @@ BATCH = 100
 """Adds between two commits of memory, where ``git.commit`` is ``batch``."""
 NAMED = 3
 """Lines that are wrong are said one by one; the rest is a number."""
+PRESENT = ""
+"""What stands for the present beside the names of commits."""
 UNWRITTEN = frozenset({"refusal", "index", "torn"})
 """What the archive tells of without having written a line that is committed."""
 
@@ -127,14 +127,37 @@ class Workspace:
     @cached_property
     def archive(self) -> ArchivalStore:
         """Return the archive, its index caught up with what was written."""
-        log = self.log_at(self.settings["backends.archive"], is_chosen=self.settings.is_chosen("backends.archive"))
-        archive = self._opened(self.root, self.sealer, log=log, observe=self._observed)
+        archive = self._opened(self.root, self.sealer, log=self._log(), observe=self._observed)
+        self._equip(archive)
+        if PRESENT in self._past:
+            archive.damage = self._past[PRESENT].damage  # which was told
+        return archive
+
+    @property
+    def _reader(self) -> ArchiveReader:
+        """Return the archive for reading: a run that only asks need not load what writes."""
+        if "archive" in self.__dict__:
+            return self.archive
+        if PRESENT not in self._past:
+            from memkit.runtime.memory.archive.reader import ArchiveReader
+
+            self._past[PRESENT] = reader = ArchiveReader(
+                self._log(), path=self.root, observe=self._observed, **self._usual(self.sealer)
+            )
+            reader.foreign = self._is_foreign
+            self._equip(reader)
+        return self._past[PRESENT]
+
+    def _log(self) -> Log:
+        return self.log_at(self.settings["backends.archive"], is_chosen=self.settings.is_chosen("backends.archive"))
+
+    def _equip(self, archive: ArchiveReader) -> None:
+        """Let the present archive count uses where other instances do, and follow the store to where it moves."""
         if self.settings["backends.working"] != "files" and self.shared is not None:
             from memkit.runtime.backends.redis_state import SharedCounts
 
             archive.count_in(SharedCounts(state_folder(self.root) / "access", self.shared))
         archive.moved = self._where_moved
-        return archive
 
     def _where_moved(self) -> Log | None:
         """Return the log of the place that the store names since another process moved its memory there."""
@@ -229,7 +252,7 @@ class Workspace:
         Its time is that of the commit: what was believed then had not expired, and was as fresh as it was.
         """
         if name is None:
-            return self.archive
+            return self._reader
         from memkit.runtime.memory.archive.reader import ArchiveReader
         from memkit.store.chain_history import TreeLog, index_folder, moment_of
 
@@ -297,7 +320,8 @@ class Workspace:
 
         Whoever may write on a server was let in there, and the server is trusted with the store.
         """
-        if "archive" in self.__dict__ and self.archive.log.cache:
+        opened = self.__dict__.get("archive", self._past.get(PRESENT))
+        if opened is not None and opened.log.cache:
             return False
         path = state_folder(self.root) / "writer"  # read each time: the first write of a clone makes it
         own = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""

@@ -14,7 +14,7 @@ from closure.adapters.at_rest import JsonLines
 from closure.adapters.memkit_files import new_store
 from memkit import open_store
 from memkit.cli.main import run
-from memkit.runtime.memory.log.links import claimed_link, linked
+from memkit.runtime.memory.log.log import claimed_link, linked
 
 SAID = {"tampered", "missing", "moved_back", "reordered", "forged", "unlinked"}
 """Codes by which memkit names an edit."""

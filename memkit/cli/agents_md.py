@@ -8,7 +8,7 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand, require_person, user_option
 from memkit.errors import UsageError
-from memkit.terminal import counted, one_line
+from memkit.runtime.host.terminal import counted, one_line
 
 NAMED = 5
 """Ids that a line names."""

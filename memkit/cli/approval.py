@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memkit.cli.output import forget_typed_ahead, typed_line
+from memkit.runtime.host.terminal import fitted, one_line
 from memkit.runtime.loop.interface import Verdict
-from memkit.terminal import fitted, one_line
 
 LINES, WIDTH = 24, 400
 """How much of one argument is shown before a person asks for the rest."""

@@ -6,8 +6,8 @@ import click
 
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import Front, MemkitGroup, diagnostic, require_person
+from memkit.runtime.host.terminal import counted, one_line
 from memkit.store.trust import Trust
-from memkit.terminal import counted, one_line
 from memkit.use_cases.backend import Move, TierPlace
 
 

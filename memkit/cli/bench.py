@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, User, diagnostic
-from memkit.terminal import is_able_terminal, one_line
+from memkit.runtime.host.terminal import is_able_terminal, one_line
 
 MODES = (
     "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "sessions", "default",

@@ -57,7 +57,7 @@ def _sections(front: Front) -> Known:
 
 
 def _keys(front: Front) -> Known:
-    records = front.workspace.archive.records(user_id=front.workspace.user(None))
+    records = front.workspace.archive_at(None).records(user_id=front.workspace.user(None))
     found = [(record.to_data().get("key"), record.text) for record in records]
     return [(str(key), text) for key, text in found if key]
 

@@ -8,18 +8,20 @@ from typing import Any
 import click
 
 from memkit.cli.display import ListCell, ListRow
-from memkit.cli.memory.options import at_option, reason_option, report_decision
+from memkit.cli.memory.write import report_decision
 from memkit.cli.output import (
     Front,
     KnownName,
     MemkitGroup,
     RecordId,
     agent_option,
+    at_option,
+    reason_option,
     tail_option,
     user_option,
     words_argument,
 )
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 from memkit.use_cases.memory import roll_back_core, write_core
 from memkit.use_cases.recall import core_sections
 

@@ -11,7 +11,7 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand
 from memkit.errors import EnvironmentFault
-from memkit.terminal import harmless
+from memkit.runtime.host.terminal import harmless
 from memkit.use_cases.show_tour import show_tour
 
 _NEXT = """

@@ -13,9 +13,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby, pairwise
-from typing import Literal, NamedTuple, Self, TextIO
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TextIO
 
-from memkit.terminal import broken, harmless, is_able_terminal, is_coloured
+from memkit.runtime.host.terminal import broken, harmless, is_able_terminal, is_coloured, one_line, tainted
+
+if TYPE_CHECKING:
+    from memkit.runtime.memory.record.record import Record
 
 Meaning = Literal["text", "name", "id", "time", "number", "good", "care", "bad", "aside"]
 """What a cell tells, which is what its colour says: ``care`` wants a look, ``aside`` may be passed over."""
@@ -78,6 +81,29 @@ def signed(lines: Iterable[str]) -> list[str]:
 def field_row(name: str, value: str, width: int) -> ListRow:
     """Return a name, aligned to the right in so many columns, and what it is."""
     return ListRow(ListCell(f"{name:>{width}}", "aside"), ListCell(value))
+
+
+OPEN = "open question"
+"""What marks a record that cannot be true together with another one; 'memory list --open' shows both."""
+
+
+def with_key(record: Record, most: int) -> str:
+    """Return the text of a record on one line, after the key that it is kept under."""
+    key = record.to_data().get("key")
+    return (f"{one_line(str(key), 80)} = " if key else "") + one_line(record.text, most)
+
+
+def record_line(record: Record, *, is_open: bool = False) -> ListRow:
+    """Return a record as one line of a list; ``is_open`` says that an open question is about it."""
+    marks = [tainted(record.taint), OPEN if is_open else ""]
+    return ListRow(
+        ListCell(one_line(record.id), "id"),
+        ListCell(record.created_at[:10], "time", record.created_at),
+        ListCell(one_line(record.user_id, 40), "name"),
+        ListCell(f"{record.type:<10}", "aside"),
+        ListCell(with_key(record, 100)),
+        *(ListCell(f"({mark})", "care") for mark in marks if mark),
+    )
 
 
 class Presentation(NamedTuple):
@@ -248,8 +274,7 @@ def age(at: str, now: datetime) -> str:
     >>> age("2026-03-01T10:00:00Z", now), age("2026-03-03T10:59:50Z", now), age("2027-06-01", now)
     ('2 days ago', 'just now', 'in 1 year')
     """
-    from memkit.runtime.memory.record.errors import InvalidRecord
-    from memkit.runtime.memory.record.lines import parse_time
+    from memkit.runtime.memory.record.lines import InvalidRecord, parse_time
 
     try:
         seconds = (now - parse_time(at)).total_seconds()

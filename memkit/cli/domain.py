@@ -13,7 +13,7 @@ from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace
 from memkit.cli.output import Diagnostic, Front, KnownName, MemkitCommand, diagnostic
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
-from memkit.terminal import counted, one_line, tainted
+from memkit.runtime.host.terminal import counted, one_line, tainted
 
 if TYPE_CHECKING:
     from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof

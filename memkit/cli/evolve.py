@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import signal
 import sys
@@ -18,16 +19,16 @@ from click.core import ParameterSource
 
 from memkit.cli.display import ListCell, ListRow, Meaning
 from memkit.cli.first_words import FirstWordsCommand
-from memkit.cli.output import POSITIVE, Diagnostic, Front, MemkitCommand, diagnostic, suggestion, with_trust
+from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, suggestion, with_trust
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
 from memkit.evolution.account import SHORT, EvolutionAccount, Status, status_of
 from memkit.evolution.carrying import INTERRUPTED, Audience, Evolved, Progress
 from memkit.evolution.files import LineageStep
 from memkit.evolution.folder import LATEST
+from memkit.runtime.host.terminal import counted, is_able_terminal, one_line
 from memkit.sandbox import RUNTIMES
 from memkit.store.files import write_whole
-from memkit.terminal import counted, is_able_terminal, one_line
 from memkit.use_cases.evolution import (
     EvolutionRequest,
     evolve_program,
@@ -35,6 +36,24 @@ from memkit.use_cases.evolution import (
     report_evolution,
     resume_evolution,
 )
+
+
+class Positive(click.FloatRange):
+    """A finite number above 0."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; ``inf`` and ``nan``, which a range lets through, are bad usage."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+POSITIVE = Positive()
+
 
 RUN_OPTION_HINT = f"its name, its folder, or '{LATEST}'"
 _FILE = click.Path(dir_okay=False, path_type=Path)

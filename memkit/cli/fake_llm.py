@@ -10,8 +10,8 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, command_name, envelope
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.testing import PROTOCOLS, FakeServer, LoggedRequest, ScriptError
-from memkit.terminal import one_line
 from memkit.use_cases.serve_fake_llm import serve_fake_llm
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.store.file_history import RolledBack

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memkit.cli.memory.options import Date
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, User, words_argument
+from memkit.cli.output import Date, Front, MemkitCommand, MemkitGroup, User, words_argument
 from memkit.errors import UsageError
 
 if TYPE_CHECKING:

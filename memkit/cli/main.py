@@ -16,7 +16,7 @@ import click
 
 from memkit import __version__
 from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope
-from memkit.terminal import harmless
+from memkit.runtime.host.terminal import harmless
 
 Commands = Mapping[str, tuple[str, str]]
 """Command name → (``module:attribute``, its line in the help)."""

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from memkit.errors import MemkitError, NegativeAnswer, NotFound, NotTrusted, UsageError
-from memkit.runtime.host.terminal import persons_only
-from memkit.terminal import counted, harmless, is_coloured, is_drawn, is_unsafe, one_line
+from memkit.runtime.host.terminal import counted, harmless, is_coloured, is_drawn, is_unsafe, one_line, persons_only
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.archive.reader import ArchiveReader
@@ -136,7 +135,7 @@ class Front:
             width=shutil.get_terminal_size().columns,
             colour=is_coloured(),
             now=opened.clock() if opened else datetime.now(UTC),
-            shorten=opened.archive.shortened if opened else lambda _ids: {},
+            shorten=opened.archive_at(None).shortened if opened else lambda _ids: {},
         ).text(signed(lines) if signs else lines)
         if text:
             show(text, may_wait=not self.no_input)
@@ -193,14 +192,14 @@ class Front:
         """Return `` Did you mean '…'?`` for a user of whom nothing is stored, where another one's name is near."""
         if self._workspace is None or user is None:
             return ""
-        known = (archive or self._workspace.archive).users()
+        known = (archive or self._workspace.archive_at(None)).users()
         return "" if user in known else suggestion(user, map(one_line, known))
 
     def nearest_id(self, given: str) -> str:
         """Return `` Did you mean '…'?`` for an id that no line has, where one that begins alike differs by a letter."""
         if self._workspace is None:
             return ""
-        archive = self._workspace.archive
+        archive = self._workspace.archive_at(None)
         near = next(filter(None, (archive.ids_beginning(given[:size], most=NEAR) for size in (10, 8, 6, 4))), [])
         return "" if given in near else suggestion(given, near)
 
@@ -482,7 +481,7 @@ class User(click.ParamType[str]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         """Return of whom something is stored."""
         front = ctx.ensure_object(Front)
-        return offered(incomplete, lambda: [(user, "") for user in front.workspace.archive.users()])
+        return offered(incomplete, lambda: [(user, "") for user in front.workspace.archive_at(None).users()])
 
 
 KNOWN_NAMES: dict[str, Callable[[Front], Iterable[tuple[str, str]]]] = {}
@@ -514,7 +513,7 @@ def offered(incomplete: str, known: Callable[[], Iterable[tuple[str, str]]]) -> 
     """
     from click.shell_completion import CompletionItem
 
-    from memkit.runtime.memory.record.errors import ArchiveError
+    from memkit.runtime.memory.record.lines import ArchiveError
 
     try:
         names = dict(known())
@@ -553,7 +552,7 @@ class RecordId(click.ParamType[str]):
         beginning = given.upper()
         if not BEGINS_AN_ID.fullmatch(beginning):
             return given
-        archive = ctx.ensure_object(Front).workspace.archive
+        archive = ctx.ensure_object(Front).workspace.archive_at(None)
         found = archive.ids_beginning(beginning, user_id=ctx.params.get("user"))
         if len(found) > 1 and beginning not in found:
             told = ", ".join(_candidate(archive, id) for id in found[:4])
@@ -566,7 +565,7 @@ class RecordId(click.ParamType[str]):
 
         def records() -> list[tuple[str, str]]:
             owner = front.workspace.user(ctx.params.get("user"))
-            found = front.workspace.archive.records(user_id=owner)
+            found = front.workspace.archive_at(None).records(user_id=owner)
             return [(record.id, record.text) for record in found if record.id.startswith(incomplete)][-COMPLETED:]
 
         return offered(incomplete, records)
@@ -688,16 +687,6 @@ def typed_line(question: str) -> str:
     return line.rstrip("\r\n")
 
 
-def given_text(text: str) -> str:
-    """Return a text of the command line, or for "-" what standard input holds; raises ``UsageError`` for no text."""
-    if text != "-":
-        return text
-    try:
-        return sys.stdin.buffer.read().decode("utf-8").strip()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"Standard input is not UTF-8 at byte {error.start}.") from None
-
-
 def forget_typed_ahead() -> None:
     """Drop what was typed before a question was shown, so that nothing typed for another purpose answers it."""
     try:
@@ -747,21 +736,40 @@ def _without_twins(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-# Numbers that options take.
+# What the commands about memory take.
 
 
-class Positive(click.FloatRange):
-    """A finite number above 0."""
+class Date(click.ParamType[str]):
+    """A date or an RFC 3339 time, kept as it was written."""
+
+    name = "date"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return ``value``; a text that names no time is bad usage."""
+        from memkit.runtime.memory.record.lines import InvalidRecord, parse_time
+
+        try:
+            parse_time(value)
+        except InvalidRecord as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+
+class Share(click.FloatRange):
+    """A number from 0 to 1."""
 
     def __init__(self) -> None:
-        super().__init__(min=0, min_open=True)
+        super().__init__(0.0, 1.0)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; ``inf`` and ``nan``, which a range lets through, are bad usage."""
+        """Return the number; ``nan``, which lies in no range and out of none, is bad usage."""
         number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number from 0 to 1.", param, ctx)
         return number
 
 
-POSITIVE = Positive()
+UNIT = Share()
+owner_option = click.option("--user", type=User(), help="Whose record it is; another user's id is not found.")
+at_option = click.option("--at", metavar="COMMIT", help="What was believed at this commit.")
+reason_option = click.option("--reason", default="", help="Why; kept in the record's history.")

@@ -23,8 +23,8 @@ from memkit.cli.plan_options import (
 )
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import counted, listed
 from memkit.runtime.htn.core import CHEAPEST, DEPTH, GAVE_UP, LENGTH, TURNS, Budget, Result
-from memkit.terminal import counted, listed
 
 if TYPE_CHECKING:
     from memkit.use_cases.plans import Planned, PlanRequest

@@ -25,8 +25,8 @@ from memkit.cli.output import (
 )
 from memkit.cli.plan_options import Wish, explanation_data
 from memkit.cli.store import store_if_any
+from memkit.runtime.host.terminal import counted, harmless, one_line
 from memkit.runtime.htn.core import Action, Domain, HTNPlanner, Problem, Result
-from memkit.terminal import counted, harmless, one_line
 from memkit.use_cases.carry_out_plan import (
     REFUSED,
     CarriedOut,

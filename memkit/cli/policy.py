@@ -29,7 +29,7 @@ from memkit.cli.output import (
 from memkit.errors import UsageError
 from memkit.policies.files import POLICY
 from memkit.runtime.guard.interface import EFFECTS
-from memkit.terminal import counted, one_line
+from memkit.runtime.host.terminal import counted, one_line
 from memkit.use_cases.policies import (
     FORMATS,
     LOSSES,

@@ -12,7 +12,7 @@ from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import Diagnostic, Front, KnownName, MemkitCommand, diagnostic
 from memkit.errors import UsageError
 from memkit.runtime.guard.interface import EFFECTS
-from memkit.terminal import counted, one_line
+from memkit.runtime.host.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.policies.analysis.conflicts import PolicyConflict

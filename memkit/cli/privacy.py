@@ -22,9 +22,8 @@ from memkit.cli.output import (
     user_option,
 )
 from memkit.errors import UsageError
-from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import bare_date, normal_time
-from memkit.terminal import counted, one_line
+from memkit.runtime.host.terminal import counted, one_line
+from memkit.runtime.memory.record.lines import InvalidRecord, bare_date, normal_time
 
 if TYPE_CHECKING:
     from memkit.use_cases.keys import KeyList

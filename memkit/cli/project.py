@@ -13,7 +13,7 @@ import click
 from memkit import __version__
 from memkit.cli.output import Front, KnownName, MemkitCommand, SuggestingChoice, diagnostic, with_trust
 from memkit.errors import UsageError
-from memkit.terminal import shell_word
+from memkit.runtime.host.terminal import shell_word
 
 if TYPE_CHECKING:
     from memkit.generate.targets import Target

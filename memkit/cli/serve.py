@@ -27,13 +27,12 @@ from memkit.cli.output import (
     user_option,
 )
 from memkit.errors import MissingExtra, UsageError
-from memkit.runtime.host.terminal import persons_only
+from memkit.runtime.host.terminal import counted, one_line, persons_only
 from memkit.serving.clients import CLIENTS, entry_of, with_entry
 from memkit.store.config import load_settings
 from memkit.store.files import write_whole
 from memkit.store.layout import require_writable_inside
 from memkit.store.tokens import SCOPES
-from memkit.terminal import counted, one_line
 
 # ``memkit serve``.
 

@@ -16,7 +16,7 @@ from prompt_toolkit.layout.processors import BeforeInput
 
 from memkit.cli.sessions import card_line
 from memkit.errors import NegativeAnswer
-from memkit.terminal import harmless
+from memkit.runtime.host.terminal import harmless
 
 if TYPE_CHECKING:
     from memkit.store.sessions import SessionCard

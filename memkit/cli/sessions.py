@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.display import ListCell, ListRow, beginnings
-from memkit.cli.memory.options import record_line
+from memkit.cli.display import ListCell, ListRow, beginnings, record_line
 from memkit.cli.output import (
     Front,
     MemkitCommand,
@@ -21,8 +20,8 @@ from memkit.cli.output import (
     words_argument,
 )
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import counted, one_line
 from memkit.runtime.memory.record.lines import parse_time
-from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.tiers.sessions import SessionTurn

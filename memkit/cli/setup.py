@@ -20,7 +20,7 @@ from memkit.cli.output import (
 )
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.llm.providers import SERVERS, WITHOUT_MODELS, ModelAddress
-from memkit.terminal import fitted, one_line
+from memkit.runtime.host.terminal import fitted, one_line
 from memkit.use_cases.models import SHOWN, ModelCheck, ModelChoice, asked_once, chosen, models_of, overruling, wanted
 
 WHO = """\

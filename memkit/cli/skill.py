@@ -31,7 +31,7 @@ from memkit.cli.output import (
     with_trust,
     words_argument,
 )
-from memkit.terminal import counted, one_line
+from memkit.runtime.host.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.skills.skill import Skill

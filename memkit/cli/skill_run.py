@@ -22,10 +22,10 @@ from memkit.cli.output import (
     user_option,
     with_trust,
 )
-from memkit.runtime.loop.config import NO_HOST, Host
+from memkit.runtime.host.terminal import one_line
+from memkit.runtime.loop.reply import NO_HOST, Host
 from memkit.skills.running import PASSED, FollowedStep, RunRequest, SkillRun
 from memkit.skills.runs import SUCCEEDED, RunStatistics
-from memkit.terminal import one_line
 from memkit.use_cases.run_skill import run_skill
 from memkit.use_cases.skills import count_runs
 

@@ -27,8 +27,7 @@ from memkit.cli.output import (
     words_argument,
 )
 from memkit.errors import MemkitError, StoreNotFound, UsageError
-from memkit.runtime.host.terminal import agent_at_work
-from memkit.terminal import counted, one_line, shell_word
+from memkit.runtime.host.terminal import agent_at_work, counted, one_line, shell_word
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.interface import ShardProblem

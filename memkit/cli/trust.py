@@ -8,10 +8,10 @@ import click
 
 from memkit.cli.output import Front, MemkitCommand, agrees, diagnostic, listed, named
 from memkit.errors import NegativeAnswer, UsageError
+from memkit.runtime.host.terminal import counted
 from memkit.store.allowances import Demands
 from memkit.store.layout import find_store
 from memkit.store.trust import Trust
-from memkit.terminal import counted
 
 STRANGERS = "Other clones wrote into this memory: recall leaves that out, and a search marks it, until 'memkit trust'."
 _WRITTEN = "Trusted: what other clones wrote into this memory is recalled from now on."

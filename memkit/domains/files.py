@@ -12,10 +12,9 @@ from memkit.resources import resource
 from memkit.store.layout import NAME, Kind, checked_name, parsed, require_inside
 
 if TYPE_CHECKING:
-    from memkit.runtime.htn.errors import HtnError
     from memkit.runtime.htn.language.domain import Domain, Problem
     from memkit.runtime.htn.language.methods import Method
-    from memkit.runtime.htn.language.terms import Head
+    from memkit.runtime.htn.language.terms import Head, HtnError
     from memkit.store.schema import SchemaFinding
     from memkit.store.yaml import Document, KeyPath
 
@@ -46,8 +45,8 @@ def load_domain(path: Path, *, name: str | None = None, stem: str | None = None)
 
 def document_domain(document: Document, stem: str | None = None) -> Domain:
     """Return the domain in a document; raises ``UsageError`` as ``load_domain`` does."""
-    from memkit.runtime.htn.errors import HtnError
     from memkit.runtime.htn.language.domain import Domain
+    from memkit.runtime.htn.language.terms import HtnError
 
     _refuse(document, _misfits(document, stem))
     try:
@@ -115,8 +114,7 @@ def _heads(path: Path) -> list[Head]:
     name = f"{FOLDER}/{path.name}"
     if path.suffix.lower() == SUFFIX:
         return [method.head for method in load_domain(path, name=name).methods]
-    from memkit.runtime.htn.errors import HtnError, located
-    from memkit.runtime.htn.language.terms import parse_head
+    from memkit.runtime.htn.language.terms import HtnError, located, parse_head
     from memkit.store.yaml import load_yaml
 
     document = load_yaml(path, name=name)
@@ -246,8 +244,8 @@ def is_problem(path: Path) -> bool:
 
 def document_problem(document: Document, domain: Domain) -> Problem:
     """Return the problem in a document; raises ``UsageError`` as ``load_problem`` does."""
-    from memkit.runtime.htn.errors import HtnError
     from memkit.runtime.htn.language.domain import Problem
+    from memkit.runtime.htn.language.terms import HtnError
     from memkit.store.schema import SchemaFinding, check, load_schema
 
     _refuse(document, check(document.data, load_schema("problem")))
@@ -261,8 +259,8 @@ def document_problem(document: Document, domain: Domain) -> Problem:
 
 def domain_findings(document: Document, stem: str | None = None) -> list[SchemaFinding]:
     """Return what keeps a document from being a domain: its shape first, then the first thing that makes no sense."""
-    from memkit.runtime.htn.errors import HtnError
     from memkit.runtime.htn.language.domain import Domain
+    from memkit.runtime.htn.language.terms import HtnError
 
     if findings := _misfits(document, stem):
         return findings
@@ -291,7 +289,7 @@ def _misfits(document: Document, stem: str | None) -> list[SchemaFinding]:
 
 
 def _fault(error: HtnError) -> SchemaFinding:
-    from memkit.runtime.htn.errors import TypeClash, UnboundError
+    from memkit.runtime.htn.language.terms import TypeClash, UnboundError
     from memkit.store.schema import SchemaFinding
 
     kinds: Mapping[type[HtnError], str] = {UnboundError: "unbound_variable", TypeClash: "type_clash"}

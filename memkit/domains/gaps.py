@@ -24,7 +24,7 @@ from memkit.runtime.htn.learning.gaps import (
     read_answer,
 )
 from memkit.runtime.loop.interface import Message, Model, ToolSpec
-from memkit.runtime.memory.log.files import make_private
+from memkit.runtime.memory.log.clone import make_private
 
 ANSWER = ToolSpec("propose_subtasks", "Give the subtasks that do the task, in order.", SCHEMA)
 

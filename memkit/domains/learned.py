@@ -11,13 +11,12 @@ from typing import Any
 
 from memkit.domains.files import misplaced
 from memkit.errors import NotFound, UsageError
-from memkit.runtime.htn.errors import HtnError
 from memkit.runtime.htn.language.data import method_from_data, method_to_data
 from memkit.runtime.htn.language.domain import Domain, check_domain, is_goal
 from memkit.runtime.htn.language.methods import Method, content_of
-from memkit.runtime.htn.language.terms import Term, is_variable
+from memkit.runtime.htn.language.terms import HtnError, Term, is_variable
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import locked
 from memkit.store.files import write_whole
 from memkit.store.layout import NAME, checked_name, require_inside
 from memkit.store.schema import SchemaFinding, suggestion

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, Literal
 
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.htn.core import Domain, Method
-from memkit.terminal import counted
 
 Shape = Literal["box", "round", "pill"]
 Hue = Literal["blue", "green", "amber", "violet", "red", "grey"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 from .graph import COLOURS, FOLDED, NEUTRAL, Edge, Graph, GraphNode, NodeKind, folded, kind_of, used_kinds
 from .layout import CHARACTER, PADDING, Box, EdgeLine, Point, lay_out, shown

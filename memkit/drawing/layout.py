@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 from .graph import Edge, Graph, GraphNode
 

@@ -24,7 +24,7 @@ from memkit.evolution.task import EvolutionTask
 from memkit.llm.providers import StoreModels
 from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, Generation, Individual, Score, SearchSettings
 from memkit.runtime.evolve.source.answers import ChangePrompt, PromptedProposer
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 UNCONFINED = "nothing: programs run with the rights of who began the run (--unsafe)"
 _AT_A_TIME = 4

@@ -15,7 +15,7 @@ from memkit.drawing.graph import Edge, Graph, GraphNode, NodeKind
 from memkit.drawing.interface import draw
 from memkit.evolution.account import SHORT, EvolutionAccount, Point, course_of, status_of
 from memkit.evolution.files import LineageStep
-from memkit.terminal import harmless, one_line
+from memkit.runtime.host.terminal import harmless, one_line
 
 _WIDTH, _HEIGHT = 720, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 12, 12, 34

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|~&@]|:(?=//)|(?<=www)\.", re.IGNORECASE)

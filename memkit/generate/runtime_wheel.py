@@ -28,7 +28,7 @@ import memkit
 import memkit.runtime
 from memkit.errors import UsageError
 from memkit.resources import TRAVELLING, resource
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 PACKAGE = "memkit_runtime"
 DISTRIBUTION = "memkit-runtime"

@@ -23,7 +23,7 @@ from memkit.errors import MemkitError, MissingExtra
 from memkit.integrations.interface import Plug, draft_of, text_of, value_of
 from memkit.library import Place, Store, twin
 from memkit.runtime.memory.archive.keeping import KeptDocument
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.runtime.memory.record.record import Record, item_of
 
 try:

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 from memkit.errors import UsageError
 from memkit.library import Place, Store, open_store
+from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.gate.gate import TAINTED
@@ -23,9 +24,8 @@ from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.index.documents import Documents, StoredDocument
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.lifecycle.pieces import DrawnPiece, keep
-from memkit.runtime.memory.record.errors import Reason, Refused
+from memkit.runtime.memory.record.lines import Reason, Refused
 from memkit.runtime.memory.record.record import MAX_NAME, MAX_TAGS, MAX_TEXT_BYTES, Draft, Origin, Record
-from memkit.terminal import shell_word
 
 Answer = TypeVar("Answer")
 

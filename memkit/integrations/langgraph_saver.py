@@ -34,7 +34,7 @@ from langgraph.checkpoint.base import (
 from memkit.integrations.interface import Plug, refusal
 from memkit.library import Place, Store, twin
 from memkit.runtime.memory.gate.gate import WriteGate
-from memkit.runtime.memory.log.files import open_regular
+from memkit.runtime.memory.log.clone import open_regular
 from memkit.runtime.memory.record.lines import shown
 from memkit.runtime.memory.tiers.sessions import session_digest
 

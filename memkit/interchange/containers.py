@@ -12,8 +12,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from memkit.errors import UsageError
 from memkit.interchange.interface import ImportSource
-from memkit.runtime.memory.record.errors import Reason
-from memkit.runtime.memory.record.lines import JSON, MAX_LINE_BYTES
+from memkit.runtime.memory.record.lines import JSON, MAX_LINE_BYTES, Reason
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 LONGEST_LINE = 4 * MAX_LINE_BYTES

@@ -11,7 +11,7 @@ from typing import Any
 from memkit.errors import UsageError
 from memkit.interchange.containers import BOM, is_json_lines, is_sqlite, numbered_objects, tables, whole_document
 from memkit.interchange.interface import ImportSource, Reader
-from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.lines import Reason
 
 FORMATS: Mapping[str, str] = {
     "memkit": "memkit.interchange.memkit:MemkitReader",

@@ -11,8 +11,7 @@ from typing import BinaryIO, Protocol
 
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask as masked
-from memkit.runtime.memory.record.errors import Reason
-from memkit.runtime.memory.record.lines import JSON, MAX_LINE_BYTES, encode_data
+from memkit.runtime.memory.record.lines import JSON, MAX_LINE_BYTES, Reason, encode_data
 from memkit.runtime.memory.record.record import (
     ADDED_TO,
     IMPORTED_FIELDS,

@@ -9,8 +9,7 @@ from typing import Any
 from memkit.errors import UsageError
 from memkit.interchange.containers import Line, is_sqlite, objects, opened_table, parsed_object
 from memkit.interchange.interface import ImportSource, Item, Unfit, Wishes, foreign
-from memkit.runtime.memory.record.errors import Reason
-from memkit.runtime.memory.record.lines import JSON
+from memkit.runtime.memory.record.lines import JSON, Reason
 
 COLUMNS = frozenset({"prefix", "key", "value"})
 TEXTS = ("content", "text", "memory", "data", "fact")

@@ -9,8 +9,7 @@ from typing import Any
 
 from memkit.interchange.containers import is_sqlite, objects, opened_table
 from memkit.interchange.interface import ImportSource, Item, Passed, Unfit, Wishes, foreign
-from memkit.runtime.memory.record.errors import Reason
-from memkit.runtime.memory.record.lines import JSON
+from memkit.runtime.memory.record.lines import JSON, Reason
 
 FIELDS = {
     "id": "id", "text": "memory", "user_id": "user_id", "agent_id": "agent_id", "session_id": "run_id",

@@ -18,9 +18,8 @@ from memkit.interchange.containers import numbered_objects
 from memkit.interchange.interface import FoundMemory, ImportSource, Item, Passed, Unfit, Wishes, found
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index.catalogue import Use
-from memkit.runtime.memory.record.errors import InvalidRecord, Reason
 from memkit.runtime.memory.record.events import OPERATIONS, Event, fold
-from memkit.runtime.memory.record.lines import JSON, Sealer
+from memkit.runtime.memory.record.lines import JSON, InvalidRecord, Reason, Sealer
 from memkit.runtime.memory.record.record import Draft, Record
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import SessionFile, SessionTurn, held_sessions

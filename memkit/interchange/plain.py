@@ -11,7 +11,7 @@ from contextlib import suppress
 from memkit.errors import UsageError
 from memkit.interchange.interface import ImportSource, Item, Passed, Unfit, Wishes, foreign
 from memkit.interchange.markdown import LARGEST_TEXT, FolderPage, Lists, decoded, pages, read_lists
-from memkit.runtime.memory.record.errors import Reason
+from memkit.runtime.memory.record.lines import Reason
 from memkit.runtime.memory.words.text import fingerprint
 
 TEXT_COLUMNS = ("text", "memory", "content", "fact", "note")

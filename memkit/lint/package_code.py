@@ -10,7 +10,7 @@ from itertools import islice
 from memkit.lint.package_programs import PackageProgram, configured_commands, spelled_out
 from memkit.lint.package_signs import SIGNS, Sign, is_known_installer
 from memkit.runtime.guard.shell import Command, read_shell
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 _MOST_LINES = 4_000
 

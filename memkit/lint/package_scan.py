@@ -40,10 +40,10 @@ from memkit.lint.package_signs import (
     is_known_installer,
 )
 from memkit.runtime.guard.checks import words_of
+from memkit.runtime.host.terminal import is_unsafe, one_line
 from memkit.skills.package import Package, PackageFile
 from memkit.skills.sheet_import import read_sheet
 from memkit.store.yaml import Document, YamlError, load_yaml
-from memkit.terminal import is_unsafe, one_line
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from memkit.lint.interface import Finding, LintReport, Rule
-from memkit.terminal import counted, harmless, one_line
+from memkit.runtime.host.terminal import counted, harmless, one_line
 
 _WIDTH = 160
 

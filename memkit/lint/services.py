@@ -12,7 +12,7 @@ from memkit import __version__
 from memkit.lint.interface import Finding, LintReport, Rule
 from memkit.lint.reports import rule_page
 from memkit.lint.rules import RULES, faults
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 _GITLAB = {"error": "major", "warning": "minor", "note": "info"}

@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 from memkit.policies.mutation import MutationReport
 from memkit.policies.proving import SetProof, TableResult
 from memkit.runtime.guard.proof import TestResult
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 
 def junit_xml(proof: SetProof, mutations: Sequence[MutationReport] = ()) -> str:

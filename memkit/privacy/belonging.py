@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.privacy.filed import Lately
-from memkit.runtime.memory.log.links import claimed_link, linked, parent_of
+from memkit.runtime.memory.log.log import claimed_link, linked, parent_of
 from memkit.runtime.memory.record.lines import encode_data
 from memkit.runtime.memory.record.record import PLACE
 from memkit.runtime.memory.words.relations import SAME_ROLE

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault
-from memkit.runtime.memory.log.clone import cache_folder, lock_file, state_folder
-from memkit.runtime.memory.log.files import MACHINE, locked
-from memkit.runtime.memory.log.shards import sync_folder
-from memkit.runtime.memory.record.errors import StoreLocked
+from memkit.runtime.memory.log.clone import MACHINE, cache_folder, lock_file, state_folder
+from memkit.runtime.memory.log.shards import locked, sync_folder
+from memkit.runtime.memory.record.lines import StoreLocked
 from memkit.store.files import make_user_only, write_whole
 
 _FILE = "journal.json"

@@ -20,8 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.shards import sync_folder
+from memkit.runtime.memory.log.shards import locked, sync_folder
 from memkit.store.allowances import KEY_ID, allow_keys, keys_file, may_use_keys
 from memkit.store.config import read_manifest
 from memkit.store.files import make_user_only, write_whole

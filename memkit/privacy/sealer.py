@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from memkit.errors import MemkitError, MissingExtra, NegativeAnswer, UsageError
 from memkit.privacy.keys import KeyRing
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.record.lines import DECODER, JSON, NO_KEY, SealDamaged, encode_data, is_sealed
 from memkit.runtime.memory.record.record import CLEAR, is_to_hide, unplaced
-from memkit.terminal import counted
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM

@@ -14,9 +14,8 @@ from memkit.privacy.local_state import LocalState, StateChange
 from memkit.privacy.needles import Census, KeptNeedles, Needles, Shipped, needles_of
 from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Place, Remainder, Scanner, files_below
-from memkit.runtime.memory.log.clone import CACHE, cache_folder, state_folder
-from memkit.runtime.memory.log.files import MACHINE
-from memkit.runtime.memory.log.links import Witness
+from memkit.runtime.memory.log.clone import CACHE, MACHINE, cache_folder, state_folder
+from memkit.runtime.memory.log.log import Witness
 from memkit.store.layout import MANIFEST
 
 OUTPUTS = "outputs"

@@ -22,7 +22,7 @@ from memkit.review.interface import (
     quoted,
 )
 from memkit.review.sides import FileState, StoreSide
-from memkit.terminal import counted
+from memkit.runtime.host.terminal import counted
 
 _FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")
 

@@ -11,9 +11,9 @@ from tempfile import TemporaryFile
 from typing import Any, Literal, overload
 
 from memkit.policies.verdict_diff import VerdictChange
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.store.yaml_edit import version_key
-from memkit.terminal import one_line
 
 AREAS = ("settings", "policy", "skill", "domain", "memory", "file")
 """What a subject can be, in the order in which they are told: what binds the agent comes first."""

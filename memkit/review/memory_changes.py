@@ -12,16 +12,15 @@ from typing import Any, Literal
 
 from memkit.review.interface import ChangeFile, FiledChanges, ReviewSubject, SubjectChange, quoted, value
 from memkit.review.sides import StoreSide
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.check import ShardPiece as Piece
 from memkit.runtime.memory.log.check import pieces
 from memkit.runtime.memory.log.shards import MONTH
-from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.events import Event, Located, fold, in_order
-from memkit.runtime.memory.record.lines import JSON, Sealer, decode_line, is_sealed, shown
+from memkit.runtime.memory.record.lines import JSON, InvalidRecord, Sealer, decode_line, is_sealed, shown
 from memkit.runtime.memory.record.record import Record, replaced_by, unplaced
-from memkit.terminal import counted
 
 SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")
 AT_ONCE = 16

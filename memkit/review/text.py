@@ -26,7 +26,7 @@ from memkit.review.interface import (
     SubjectChange,
     Verdicts,
 )
-from memkit.terminal import counted, harmless, one_line
+from memkit.runtime.host.terminal import counted, harmless, one_line
 
 TITLES = {"stop": "STOP", "look": "LOOK TWICE", "clear": "CLEAR"}
 PARAGRAPH = 110

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 from .bare.jail import layout
 from .interface import SandboxUnavailable

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from memkit.errors import UsageError
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 from .bare.client import CallLine, Failure, failure, read_failure
 from .bare.codec import Ended, Late, Malformed, TooLarge, framed, receive, send

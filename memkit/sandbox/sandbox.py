@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from memkit.errors import UsageError
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 from .bare.client import Address, SandboxedProgram
 from .bare.codec import Ended, Late, Malformed, TooLarge, framed, receive, send

@@ -26,13 +26,13 @@ from pydantic import ValidationError
 
 from memkit import __version__
 from memkit.errors import NegativeAnswer, NotFound
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.serving.interface import Answer, Caller, Serving, Tool, client_name
 from memkit.serving.tools import TOOLS, core_text, record_text
 from memkit.skills.sheet import agent_skill, short_description, skill_body
 from memkit.skills.skill import Skill
 from memkit.store.tokens import BEARER, ServerToken
-from memkit.terminal import one_line
 from memkit.use_cases.memory import mark_entry
 from memkit.use_cases.recall import core_sections, find_record
 from memkit.workspace import Workspace

@@ -7,13 +7,13 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.htn.core import Budget
 from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.runtime.memory.record.record import Draft
 from memkit.runtime.memory.tiers.fence import LINE_MARK, enclose, fence, visible
 from memkit.serving.interface import Answer, Caller, Tool, Work
 from memkit.store.layout import checked_name
-from memkit.terminal import counted
 from memkit.use_cases.accounts import KINDS, explain_record
 from memkit.use_cases.memory import (
     decision_data,

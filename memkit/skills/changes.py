@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
+from memkit.runtime.host.terminal import one_line
 from memkit.skills.skill import Skill, SkillCheck
 from memkit.store.yaml_edit import version_key
-from memkit.terminal import one_line
 
 ALIKE = 0.5
 """Two texts that share at least this much are one text in other words."""

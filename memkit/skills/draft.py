@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.runtime.guard.core import Guard
+from memkit.runtime.host.terminal import harmless, one_line
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.memory.tiers.sessions import SessionTurn
-from memkit.terminal import harmless, one_line
 
 _CALL = re.compile(r"^\[called (?P<name>\S+) (?P<args>\{.*\})\]$")
 _RESULT = re.compile(r'^<data \S+ from="(?P<name>[^"]+)">')

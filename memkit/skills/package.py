@@ -21,8 +21,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
+from memkit.runtime.host.terminal import is_unsafe
 from memkit.store.layout import require_inside
-from memkit.terminal import is_unsafe
 
 MOST_FILES = 20_000
 MOST_BYTES = 6_000_000

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from memkit.errors import UsageError
 from memkit.runtime.guard.core import Guard
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.loop.bound import STOPPED, AnsweredErrors, ToolFailure, run_declared
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.loop.reply import AgentResponse
@@ -20,7 +21,6 @@ from memkit.skills.runs import RunStatistics
 from memkit.skills.skill import FOLDER, Skill, SkillCheck
 from memkit.store.schema import suggestion
 from memkit.store.trust import Trust
-from memkit.terminal import one_line
 
 INPUT = "input"
 """The placeholder that stands for the whole request."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from memkit.runtime.host.terminal import harmless, one_line
 from memkit.skills.skill import GeneratedSkill, Skill
 from memkit.store.yaml import YamlError, load_yaml
-from memkit.terminal import harmless, one_line
 
 _PUBLIC = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
 CLAUDE_CODE = frozenset(

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import is_unsafe, one_line
 from memkit.skills.package import ARCHIVES, open_package
 from memkit.skills.sheet import (
     MADE_ANEW,
@@ -33,7 +34,6 @@ from memkit.skills.sheet import (
 from memkit.skills.skill import Skill, read_skill
 from memkit.store.layout import MAX_BYTES, NAME, file_bytes, why_not
 from memkit.store.yaml import YamlError, load_yaml
-from memkit.terminal import is_unsafe, one_line
 
 _NAMES = ("SKILL.md", "skill.md")
 _MOST_OTHERS = 1_000

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NotFound, UsageError
+from memkit.runtime.host.terminal import harmless
 from memkit.store.layout import NAME, Kind, checked_name, parsed, require_inside
 from memkit.store.word_search import ranked
-from memkit.terminal import harmless
 
 if TYPE_CHECKING:
     from memkit.runtime.loop.planner import Procedure

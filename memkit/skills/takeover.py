@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memkit.runtime.host.terminal import is_unsafe
 from memkit.store.yaml_edit import joined
-from memkit.terminal import is_unsafe
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_/-]*(?: [A-Za-z0-9(][A-Za-z0-9_/().,;'-]*)*")
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})

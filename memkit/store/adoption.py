@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml as pyyaml
 
-from memkit.runtime.memory.log.files import MACHINE
+from memkit.runtime.memory.log.clone import MACHINE
 from memkit.store.yaml import YamlError, load_yaml
 from memkit.store.yaml_edit import edited
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.runtime.memory.log.clone import own_state
-from memkit.runtime.memory.record.errors import NothingOfItsOwn
+from memkit.runtime.memory.record.lines import NothingOfItsOwn
 from memkit.store.config import OUTBOX, Settings, load_settings, own_tools
 from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST, SCHEMA_FILES, file_bytes, keys_home

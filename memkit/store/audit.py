@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import MemkitError
-from memkit.runtime.memory.log.files import open_regular
+from memkit.runtime.memory.log.clone import open_regular
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, is_sealed, shown
 
 Event = Mapping[str, Any]

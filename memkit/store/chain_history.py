@@ -21,11 +21,22 @@ from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.index.chains import root_of
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.runtime.memory.log.links import Forged, Witness, claimed_link, link_of
-from memkit.runtime.memory.log.log import Log, OneWriter, ShardStat, SharedShards, Span, Users, Written, shard_writer
+from memkit.runtime.memory.log.log import (
+    Forged,
+    Log,
+    OneWriter,
+    ShardStat,
+    SharedShards,
+    Span,
+    Users,
+    Witness,
+    Written,
+    claimed_link,
+    link_of,
+    shard_writer,
+)
 from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, shard_name
-from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import EMPTY, JSON, decode_line
+from memkit.runtime.memory.record.lines import EMPTY, JSON, InvalidRecord, decode_line
 from memkit.runtime.memory.record.record import unplaced
 from memkit.store.files import write_whole
 from memkit.store.git import Git

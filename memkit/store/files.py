@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Generic, Literal, TypeVar, get_args
 
 from memkit.errors import EnvironmentFault, MemkitError
-from memkit.runtime.memory.log.clone import state_folder
-from memkit.runtime.memory.log.files import make_private
+from memkit.runtime.memory.log.clone import make_private, state_folder
 from memkit.runtime.memory.log.shards import sync_folder
 from memkit.store.layout import SETTLED
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from threading import get_ident
 
 from memkit.errors import EnvironmentFault, StoreFault
-from memkit.runtime.memory.log.files import MACHINE, take
+from memkit.runtime.memory.log.clone import MACHINE
+from memkit.runtime.memory.log.shards import take
 from memkit.store.git_process import EndedGit, GitProcess, KilledGit, require_alive
 from memkit.store.layout import GitFolder, git_folder, head_branch, known_git_folder
 

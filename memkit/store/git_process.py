@@ -27,8 +27,8 @@ from threading import Thread
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from memkit.errors import EnvironmentFault, MissingExtra, StoreFault
+from memkit.runtime.host.terminal import one_line
 from memkit.store.layout import GitFolder
-from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     import subprocess

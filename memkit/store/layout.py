@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 
 from memkit import __version__
 from memkit.errors import StoreFault, StoreNotFound, UsageError
-from memkit.resources import resource
+from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.log import clone
-from memkit.runtime.memory.log.clone import cache_folder
-from memkit.runtime.memory.log.files import make_private, require_private
-from memkit.runtime.memory.log.files import require_inside as leads_inside
-from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut
-from memkit.terminal import shell_word
+from memkit.runtime.memory.log.clone import cache_folder, make_private, require_private
+from memkit.runtime.memory.log.clone import require_inside as leads_inside
+from memkit.runtime.memory.record.lines import ArchiveError, LeadsOut
 
 MANIFEST = "memkit.yaml"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -162,6 +160,8 @@ def why_not(error: OSError | ValueError) -> str:
     return reason if reason == NO_FILE else f"The file cannot be read: {reason}."
 
 
+SCHEMAS = Path(__file__).resolve().parents[1] / "data" / "schemas"
+"""Those of this version, in a checkout and in a wheel."""
 SCHEMA_FILES: Mapping[str, str] = {
     "memkit": ".memkit.schema.json",
     "skill": "skills/.schema.json",
@@ -173,7 +173,7 @@ SCHEMA_FILES: Mapping[str, str] = {
 
 def schema_files() -> dict[str, bytes]:
     """Return the content of each schema by its path in a store."""
-    return {path: resource(f"schemas/{kind}.schema.json").read_bytes() for kind, path in SCHEMA_FILES.items()}
+    return {path: (SCHEMAS / f"{kind}.schema.json").read_bytes() for kind, path in SCHEMA_FILES.items()}
 
 
 def schema_comment(root: Path, kind: str) -> str:

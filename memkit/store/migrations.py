@@ -11,14 +11,12 @@ from typing import Any
 
 from memkit.errors import MemkitError
 from memkit.runtime.guard.core import FORMER_TRUST, names_former_trust
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.index.chains import shard_order
-from memkit.runtime.memory.log.clone import lock_file, state_folder
-from memkit.runtime.memory.log.files import locked, require_inside, whole_file
-from memkit.runtime.memory.log.links import Witness, linked
-from memkit.runtime.memory.log.log import shard_writer
-from memkit.runtime.memory.log.shards import MONTH, set_aside, sync_folder
-from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import decode_line, encode_data
+from memkit.runtime.memory.log.clone import lock_file, require_inside, state_folder, whole_file
+from memkit.runtime.memory.log.log import Witness, linked, shard_writer
+from memkit.runtime.memory.log.shards import MONTH, locked, set_aside, sync_folder
+from memkit.runtime.memory.record.lines import InvalidRecord, decode_line, encode_data
 from memkit.store.change import change_file, change_files
 from memkit.store.config import FORMAT
 from memkit.store.file_history import ABOUT_VERSIONS
@@ -28,7 +26,6 @@ from memkit.store.manifest import change_manifest
 from memkit.store.repair import LOCK_SECONDS
 from memkit.store.yaml import load_yaml
 from memkit.store.yaml_edit import edited, without_entries
-from memkit.terminal import counted
 
 _LINK = b'"link":'
 

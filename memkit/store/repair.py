@@ -22,13 +22,10 @@ from memkit.errors import EnvironmentFault
 from memkit.runtime.memory.index.chains import TamperedLine
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.check import DanglingEvents, Examined, ShardPiece, examined, pieces, says_the_same
-from memkit.runtime.memory.log.clone import lock_file, state_folder
-from memkit.runtime.memory.log.files import locked, require_inside, whole_file
-from memkit.runtime.memory.log.links import claimed_link
-from memkit.runtime.memory.log.log import Log
-from memkit.runtime.memory.log.shards import MONTH, set_aside, sync_folder
-from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import JSON, decode_line
+from memkit.runtime.memory.log.clone import lock_file, require_inside, state_folder, whole_file
+from memkit.runtime.memory.log.log import Log, claimed_link
+from memkit.runtime.memory.log.shards import MONTH, locked, set_aside, sync_folder
+from memkit.runtime.memory.record.lines import JSON, InvalidRecord, decode_line
 from memkit.store.chain_history import line_as_written
 from memkit.store.files import write_whole
 from memkit.store.git import Git

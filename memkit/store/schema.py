@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from memkit.resources import resource
+from memkit.store.layout import SCHEMAS
 
 if TYPE_CHECKING:
     from memkit.store.yaml import Document, KeyPath, Position
@@ -52,7 +52,7 @@ class SchemaFinding:
 @cache
 def load_schema(name: str) -> Schema:
     """Return a schema that ships with memkit: ``skill``, ``policy``, ``domain`` or ``memkit``."""
-    schema: Schema = json.loads(resource(f"schemas/{name}.schema.json").read_text(encoding="utf-8"))
+    schema: Schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
     return schema
 
 

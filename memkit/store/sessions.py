@@ -14,8 +14,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.memory.interface import ShardProblem
-from memkit.runtime.memory.log.clone import state_folder
-from memkit.runtime.memory.log.files import open_regular, whole_file
+from memkit.runtime.memory.log.clone import open_regular, state_folder, whole_file
 from memkit.runtime.memory.record.lines import Sealer, is_sealed, shown, to_text
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import SessionFile, SessionTurn, files_of_sessions, is_session, session_digest

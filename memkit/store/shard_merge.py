@@ -7,11 +7,10 @@ from heapq import merge
 from itertools import takewhile
 from typing import NamedTuple
 
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.log.check import BYTE_ORDER_MARK
-from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import JSON, decode_line, encode_data
+from memkit.runtime.memory.record.lines import JSON, InvalidRecord, decode_line, encode_data
 from memkit.runtime.memory.record.record import unplaced
-from memkit.terminal import one_line
 
 
 class MergedShard(NamedTuple):

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, NotTrusted
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.log.clone import own_state
 from memkit.runtime.memory.log.shards import FOUNDED
-from memkit.runtime.memory.record.errors import NothingOfItsOwn
+from memkit.runtime.memory.record.lines import NothingOfItsOwn
 from memkit.store.allowances import Demands, allow_keys, demands_of, forbid_keys
 from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home, known_git_folder
-from memkit.terminal import one_line
 
 VARIABLE = "MEMKIT_TRUST"
 """Names the digest that is trusted in a run in which nobody can be asked."""

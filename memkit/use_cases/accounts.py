@@ -11,7 +11,7 @@ from memkit.runtime.memory.record.lines import JSON
 from memkit.runtime.memory.record.record import Record
 
 if TYPE_CHECKING:
-    from memkit.runtime.memory.archive.overview import ArchiveCensus as Census
+    from memkit.runtime.memory.archive.view import ArchiveCensus as Census
     from memkit.runtime.memory.log.log import Log
     from memkit.workspace import Workspace
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import harmless
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.runtime.memory.record.errors import ArchiveError, Reason
+from memkit.runtime.memory.record.lines import ArchiveError, Reason
 from memkit.runtime.memory.record.record import Draft, Origin, Record, is_valid
 from memkit.store.files import whole_file
 from memkit.store.layout import require_writable_inside
-from memkit.terminal import harmless
 from memkit.use_cases.memory import decision_data
 
 if TYPE_CHECKING:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
 from memkit.runtime.backends.interface import ARCHIVES, WORKING, BackendAddress, address
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.log.clone import lock_file, state_folder
-from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.links import Witness
-from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.log.log import Witness
+from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog, locked
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.store.manifest import change_manifest
-from memkit.terminal import counted
 
 if TYPE_CHECKING:
     from memkit.runtime.backends.moving import FilesSink, Passengers

@@ -19,14 +19,13 @@ from memkit.interchange.containers import numbered_objects
 from memkit.interchange.formats import OWNERLESS, open_reader
 from memkit.interchange.interface import FoundMemory, ImportSource, Passed, Unfit, Wishes
 from memkit.interchange.memkit import KINDS, problem
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import Decision
-from memkit.runtime.memory.record.errors import Reason
-from memkit.runtime.memory.record.lines import JSON, decode_line, encode_data, is_sealed, parse_time
+from memkit.runtime.memory.record.lines import JSON, Reason, decode_line, encode_data, is_sealed, parse_time
 from memkit.runtime.memory.record.record import SHARED, Draft, Origin, unplaced
 from memkit.store.chain_history import BranchLog, HeldShards
-from memkit.terminal import counted
 from memkit.use_cases.in_parts import in_parts
 from memkit.workspace import Workspace
 

@@ -31,12 +31,12 @@ from memkit.privacy.scan import (
     require_place,
 )
 from memkit.privacy.survey import FileChange, Survey, stores_inside
+from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.index.steps import SeveralCalled
 from memkit.runtime.memory.log.clone import cache_folder, lock_file, state_folder
-from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.links import Witness, claimed_link
-from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, shard_name
+from memkit.runtime.memory.log.log import Witness, claimed_link
+from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, locked, shard_name
 from memkit.runtime.memory.record.lines import decode_line, new_id, shown
 from memkit.store.chain_history import heads_without
 from memkit.store.config import OUTBOX, load_settings
@@ -46,7 +46,6 @@ from memkit.store.git_process import require_git
 from memkit.store.layout import git_folder, keys_home, require_writable_inside
 from memkit.store.schema import suggestion
 from memkit.store.tokens import ServerTokens
-from memkit.terminal import shell_word
 from memkit.use_cases.store import starter_files
 from memkit.workspace import Workspace, open_workspace
 

@@ -28,11 +28,11 @@ from memkit.evolution.record import (
 )
 from memkit.evolution.task import EVALUATOR, EvolutionTask, find_task
 from memkit.llm.providers import StoreModels
+from memkit.runtime.host.terminal import counted
 from memkit.sandbox import usable_runtime
 from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST
 from memkit.store.trust import Trust
-from memkit.terminal import counted
 
 # Evolve a program, judged by nothing but its evaluator.
 

@@ -13,16 +13,16 @@ from memkit import __version__
 from memkit.errors import EnvironmentFault, MemkitError, NotTrusted, StoreFault, StoreNotFound
 from memkit.privacy.journal import UNPROVEN, ErasureJournal, Unproven
 from memkit.privacy.sealer import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.log.check import clear_lines
 from memkit.runtime.memory.log.clone import foreign_states, own_state
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.runtime.memory.tiers.budget import counter
 from memkit.skills.skill import load_skills
 from memkit.store.git import Git, require_untracked
 from memkit.store.git_process import git_version
 from memkit.store.layout import find_store
 from memkit.store.sessions import damaged_sessions
-from memkit.terminal import counted
 from memkit.use_cases.models import asked_once, wanted
 from memkit.workspace import Workspace, open_workspace
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.record.lines import parse_time, seconds_before, to_text
 from memkit.runtime.memory.record.record import Record, has_expired, kind_of
-from memkit.terminal import shell_word
 
 if TYPE_CHECKING:
     from datetime import datetime

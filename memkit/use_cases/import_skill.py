@@ -12,6 +12,7 @@ from memkit.errors import NegativeAnswer, UsageError
 from memkit.generate.targets import sheet_targets
 from memkit.lint.families.hostile import Danger, skill_dangers
 from memkit.lint.package_scan import comment_tells, scan_package
+from memkit.runtime.host.terminal import one_line
 from memkit.skills.changes import skill_changes
 from memkit.skills.package import (
     MOST_KEPT,
@@ -34,7 +35,6 @@ from memkit.store.git_objects import GitObjects
 from memkit.store.layout import NAME, require_inside
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import bumped, edited, next_version, version_key
-from memkit.terminal import one_line
 from memkit.use_cases.skills import accept_skill
 
 FROM, AS = "Imported-From: ", "Imported-As: "

@@ -12,8 +12,7 @@ from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.privacy.keys import STORE
 from memkit.privacy.sealer import LARGEST, decrypted, encrypted
 from memkit.runtime.memory.log.clone import lock_file
-from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.shards import LOCK_SECONDS
+from memkit.runtime.memory.log.shards import LOCK_SECONDS, locked
 from memkit.workspace import Workspace
 
 # List the keys of a store that are on this machine.

@@ -13,7 +13,7 @@ from memkit.lint.accepted import load_baseline, shrink_baseline, without_known
 from memkit.lint.files import sources_of_paths, sources_of_store
 from memkit.lint.interface import Finding, LintReport, Rule, SourceFile
 from memkit.lint.run import chosen_rules, in_places, lint
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.store.files import write_whole
 from memkit.store.layout import schema_files
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
 from memkit.runtime.memory.record.record import Draft, Record, replaced_by
-from memkit.terminal import one_line
 
 if TYPE_CHECKING:
     from memkit.runtime.memory.lifecycle.questions import Resolution

@@ -20,11 +20,10 @@ from memkit.llm.providers import (
     require_provider,
 )
 from memkit.llm.vendor import Unserved
-from memkit.runtime.host.terminal import agent_at_work
+from memkit.runtime.host.terminal import agent_at_work, one_line
 from memkit.runtime.loop.interface import Message, Model, ToolSpec
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.store.manifest import change_manifest
-from memkit.terminal import one_line
 from memkit.workspace import Workspace
 
 QUESTION: Message = {"role": "user", "content": "Answer with the word: ready"}

@@ -16,8 +16,7 @@ from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.loop.planner import Procedure
 from memkit.runtime.memory.gate.gate import event_problems
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.runtime.memory.record.errors import Refused
-from memkit.runtime.memory.record.lines import parse_duration
+from memkit.runtime.memory.record.lines import Refused, parse_duration
 from memkit.runtime.memory.record.record import Origin
 from memkit.skills.skill import StoreProcedures
 from memkit.store.config import DEFAULT

@@ -19,8 +19,8 @@ from memkit.policies.files import (
     new_policy_text,
 )
 from memkit.runtime.guard.core import Call, Verdict
+from memkit.runtime.host.terminal import listed, one_line
 from memkit.store.layout import checked_name
-from memkit.terminal import listed, one_line
 
 if TYPE_CHECKING:
     from memkit.policies.export import Export, PolicyData

@@ -13,8 +13,8 @@ from memkit.runtime.memory.record.record import replaced_by
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memkit.runtime.memory.archive.overview import Waiting
     from memkit.runtime.memory.archive.reader import ArchiveReader
+    from memkit.runtime.memory.archive.view import Waiting
     from memkit.runtime.memory.interface import Circumstances, Hit, SearchReport, StoredRecord
     from memkit.runtime.memory.record.record import Record
     from memkit.workspace import Workspace

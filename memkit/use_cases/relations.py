@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import NotFound
+from memkit.runtime.host.terminal import counted, one_line
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,8 +23,7 @@ from memkit.runtime.memory.index.chains import MISSING, MOVED_BACK, TAMPERED
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.lifecycle.questions import OpenQuestion
 from memkit.runtime.memory.log.log import shard_writer
-from memkit.runtime.memory.record.errors import ArchiveError, InvalidRecord
-from memkit.runtime.memory.record.lines import NoSealer, Sealer, decode_line
+from memkit.runtime.memory.record.lines import ArchiveError, InvalidRecord, NoSealer, Sealer, decode_line
 from memkit.store.config import read_manifest
 
 if TYPE_CHECKING:

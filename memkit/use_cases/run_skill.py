@@ -12,8 +12,8 @@ from typing import Any
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.errors import NegativeAnswer, NotFound, UsageError
 from memkit.runtime.loop.bound import AnsweredErrors
-from memkit.runtime.loop.config import Host
 from memkit.runtime.loop.interface import ToolSpec
+from memkit.runtime.loop.reply import Host
 from memkit.skills.running import (
     COMPLETED,
     INCOMPLETE,

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
+from memkit.runtime.host.terminal import is_unsafe
 from memkit.runtime.memory.gate.gate import event_problems
 from memkit.runtime.memory.log.clone import foreign_states, lock_file, state_folder
-from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.shards import FOUNDED, LOCK_SECONDS
-from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.log.shards import FOUNDED, LOCK_SECONDS, locked
+from memkit.runtime.memory.record.lines import Refused
 from memkit.runtime.memory.record.record import Origin, Record
 from memkit.runtime.memory.tiers.sessions import SessionTurn
 from memkit.store.allowances import FILE as KEYS
 from memkit.store.sessions import SessionCard
-from memkit.terminal import is_unsafe
 from memkit.workspace import Workspace
 
 # Search what was said in the sessions of a user.

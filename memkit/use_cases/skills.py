@@ -12,6 +12,7 @@ from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.generate.targets import sheet_targets
 from memkit.policies.files import FOLDER as POLICIES
 from memkit.policies.files import load_guard
+from memkit.runtime.host.terminal import one_line
 from memkit.skills.package import SIGNATURE, Package, files_beside, open_package, read_keys, why_not_signed
 from memkit.skills.running import CheckResult, run_checks
 from memkit.skills.runs import RunStatistics, statistics
@@ -32,7 +33,6 @@ from memkit.store.file_history import RolledBack, present_version, present_versi
 from memkit.store.files import write_whole
 from memkit.store.layout import checked_name, require_writable_inside, schema_comment
 from memkit.store.schema import suggestion
-from memkit.terminal import one_line
 from memkit.workspace import Workspace
 
 if TYPE_CHECKING:

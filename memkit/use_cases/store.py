@@ -22,7 +22,8 @@ from memkit.generate.runtime_wheel import OWN_DISTRIBUTION, Installation, instal
 from memkit.policies.files import POLICY
 from memkit.privacy.sealer import MISSING, has_cryptography
 from memkit.resources import resource
-from memkit.runtime.memory.log.files import require_private, whole_file
+from memkit.runtime.host.terminal import listed, one_line, shell_word
+from memkit.runtime.memory.log.clone import require_private, whole_file
 from memkit.skills.skill import SKILL
 from memkit.store.adoption import (
     HOOKS,
@@ -41,7 +42,6 @@ from memkit.store.git_process import ATTRIBUTES, own_programs
 from memkit.store.layout import MANIFEST, require_writable_inside, schema_files
 from memkit.store.manifest import change_manifest
 from memkit.store.yaml import YamlError, load_yaml, resolve_plain
-from memkit.terminal import listed, one_line, shell_word
 from memkit.use_cases.models import refuse_unknown_choice
 from memkit.workspace import Workspace
 

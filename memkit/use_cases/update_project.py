@@ -36,11 +36,11 @@ from memkit.generate.update.merging import (
     has_marks,
 )
 from memkit.generate.update.updates import UpdateJournal, Updates, target_now, target_then
+from memkit.runtime.host.terminal import one_line
 from memkit.store.config import own_tools
 from memkit.store.git_process import scratch_repository
 from memkit.store.layout import find_store
 from memkit.store.trust import Trust
-from memkit.terminal import one_line
 from memkit.use_cases.generate_project import way_to
 
 

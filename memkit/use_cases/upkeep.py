@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memkit.errors import UsageError
 from memkit.llm.summaries import Concluding, Retelling
+from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import NOBODY
 from memkit.runtime.memory.interface import Decision, ShardProblem
@@ -19,8 +20,7 @@ from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
 from memkit.runtime.memory.lifecycle.reflection import Reflected
 from memkit.runtime.memory.log.shards import branch_mark
-from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.runtime.memory.record.lines import parse_duration, seconds_before
+from memkit.runtime.memory.record.lines import ArchiveError, parse_duration, seconds_before
 from memkit.runtime.memory.record.record import CHANGEABLE, Draft
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
@@ -42,7 +42,6 @@ from memkit.store.repair import PutBack, find_problems, put_back, repair, set_da
 from memkit.store.sessions import damaged_sessions
 from memkit.store.shard_merge import merge_shards
 from memkit.store.yaml_edit import Clash, merge_yaml
-from memkit.terminal import counted
 from memkit.use_cases.in_parts import in_parts
 from memkit.workspace import Workspace, open_workspace
 

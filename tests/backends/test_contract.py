@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from memkit.runtime.backends.interface import ARCHIVES, Instance, address
 from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.runtime.memory.record.lines import utc_now
+from memkit.runtime.memory.record.lines import ArchiveError, utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
 
 USERS = ("ann", "bob/../x", "'; DROP TABLE memkit.lines; --", "Zoë ☕")

@@ -35,8 +35,7 @@ from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.backends.postgres import PostgresLog
 from memkit.runtime.backends.schema import VERSION, migrate
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.record.errors import InvalidRecord, StoreLocked
-from memkit.runtime.memory.record.lines import utc_now
+from memkit.runtime.memory.record.lines import InvalidRecord, StoreLocked, utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
 from tests.backends.servers import running_pooler
 
@@ -398,7 +397,7 @@ from pathlib import Path
 from memkit.runtime.backends.interface import ARCHIVES, Instance, address
 from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.runtime.memory.record.lines import utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
 

@@ -348,8 +348,7 @@ def test_two_stores_do_not_share_a_database(memkit: Memkit, store: Path, url: st
 
 def test_files_that_were_moved_away_take_no_lines(store: Path) -> None:
     """A process that had them open is told."""
-    from memkit.runtime.memory.record.errors import StoreReadOnly
-    from memkit.runtime.memory.record.lines import utc_now
+    from memkit.runtime.memory.record.lines import StoreReadOnly, utc_now
 
     log = ShardLog(store, clock=utc_now, observe=lambda event: None)
     log.claim("postgresql://db/memory")

@@ -18,9 +18,9 @@ from memkit.runtime.embeddings import nearest
 from memkit.runtime.embeddings.interface import identity
 from memkit.runtime.embeddings.nearest import NearestIndex
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.interface import MemorySettings
 from memkit.runtime.memory.record.lines import utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.runtime.memory.settings import MemorySettings
 
 pytest.importorskip("numpy")
 

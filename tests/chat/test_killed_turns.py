@@ -16,9 +16,9 @@ from sampled import tried
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.cli.main import run
-from memkit.runtime.loop.config import Host
 from memkit.runtime.loop.interface import Completion, DeclaredTool, Message, ToolCall, ToolSpec
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
+from memkit.runtime.loop.reply import Host
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.tiers.sessions import read_turns
 from memkit.use_cases.open_chat import open_chat

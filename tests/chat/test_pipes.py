@@ -15,7 +15,7 @@ import pytest
 
 from memkit.cli.chat import command as lines
 from memkit.cli.main import run
-from memkit.terminal import harmless
+from memkit.runtime.host.terminal import harmless
 
 SLOW = str(Path(__file__).with_name("slow_chat.py"))
 Chat = Callable[..., list[dict[str, Any]]]

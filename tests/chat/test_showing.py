@@ -13,8 +13,8 @@ from rich.text import Text
 
 from memkit.cli.chat.markdown import MarkdownPage
 from memkit.cli.chat.pages import PageShowing, line_on
+from memkit.runtime.host.terminal import broken, harmless
 from memkit.runtime.loop.reply import Event
-from memkit.terminal import broken, harmless
 
 
 class NotedPage:

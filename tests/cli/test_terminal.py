@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.cli.output import envelope
-from memkit.terminal import harmless, one_line
+from memkit.runtime.host.terminal import harmless, one_line
 
 UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 anything = st.text()

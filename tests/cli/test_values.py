@@ -11,7 +11,7 @@ import pytest
 from memkit.cli.main import run
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.main import MainContext, MemoryTools
-from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.record.lines import Refused
 from memkit.runtime.memory.record.record import Draft, Origin
 
 PERSON = Origin(actor="person", user_id="ada")

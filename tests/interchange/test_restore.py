@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from memkit.cli.main import run
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed
+from memkit.runtime.memory.record.lines import InvalidRecord, NotAllowed
 from memkit.runtime.memory.record.record import Draft, Origin
 
 Memkit = Callable[..., dict[str, Any]]

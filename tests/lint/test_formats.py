@@ -13,7 +13,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.lint.rules import RULES
-from memkit.terminal import harmless
+from memkit.runtime.host.terminal import harmless
 
 Put = Callable[[str, str | bytes], Path]
 Output = pytest.CaptureFixture[str]

@@ -16,7 +16,7 @@ from memkit.runtime.loop.interface import Completion, Message, PromptTooLarge, T
 from memkit.runtime.loop.reply import Intent
 from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import SessionContext
-from memkit.runtime.memory.settings import ContextSettings, ConversationSettings
+from memkit.runtime.memory.interface import ContextSettings, ConversationSettings
 from memkit.runtime.memory.tiers.budget import counter, estimate
 from memkit.runtime.memory.tiers.context import MainContext
 from tests.loop.made_agents import tools_of

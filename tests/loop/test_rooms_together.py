@@ -33,8 +33,8 @@ from memkit.runtime.loop.core import (
 )
 from memkit.runtime.loop.interface import Completion, ToolCall
 from memkit.runtime.loop.virtual_context import VirtualContextMemory
+from memkit.runtime.memory.interface import MemorySettings
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
-from memkit.runtime.memory.settings import MemorySettings
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from tests.loop.made_agents import agent_of, tools_of
 

@@ -10,8 +10,8 @@ from memkit.runtime.loop.core import MemGPTAgent
 from memkit.runtime.loop.reply import Event
 from memkit.runtime.loop.virtual_context import OPEN_GOALS
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.interface import MemorySettings
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.runtime.memory.settings import MemorySettings
 from tests.loop.made_agents import agent_of
 
 NOW = datetime(2026, 3, 3, tzinfo=UTC)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from memkit.runtime.loop.agent_loop import AgentLoop
 from memkit.runtime.loop.bound import declared_tools
-from memkit.runtime.loop.config import AgentConfig
 from memkit.runtime.loop.interface import Completion, DeclaredTool, ToolCall
+from memkit.runtime.loop.reply import AgentConfig
 from memkit.runtime.loop.taint import parted
 from memkit.runtime.loop.tools import Tools
 from memkit.runtime.loop.virtual_context import VirtualContextMemory

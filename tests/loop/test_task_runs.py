@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from memkit.runtime.loop.agent_loop import AgentLoop
-from memkit.runtime.loop.config import Host
 from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.journal_file import SessionInUse
+from memkit.runtime.loop.reply import Host
 from memkit.runtime.loop.task_run import AnyStep, TaskRun, TaskStep
 from memkit.runtime.loop.tools import Tools
 from memkit.runtime.loop.virtual_context import VirtualContextMemory

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.runtime.loop.agent_loop import AgentLoop
-from memkit.runtime.loop.config import AgentConfig
 from memkit.runtime.loop.interface import LoopError
+from memkit.runtime.loop.reply import AgentConfig
 from memkit.runtime.loop.tasks import TaskMemory
 from memkit.runtime.loop.tiers import WorkingMemory, working_lines
 from memkit.runtime.loop.tools import NAME, update, working_memory_tool

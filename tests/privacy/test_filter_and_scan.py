@@ -25,7 +25,7 @@ from memkit.privacy import scan
 from memkit.privacy.belonging import Belonging, Subject
 from memkit.privacy.needles import Census, Needles
 from memkit.privacy.scan import Scanner
-from memkit.runtime.memory.log.links import claimed_link, link_of, linked, parent_of
+from memkit.runtime.memory.log.log import claimed_link, link_of, linked, parent_of
 from memkit.runtime.memory.record.lines import encode_line
 from tests.privacy.traces import TEXT, erase, git, leaking, objects
 

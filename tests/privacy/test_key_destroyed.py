@@ -114,7 +114,7 @@ def test_a_key_is_not_destroyed_in_the_middle_of_a_write(
 ) -> None:
     """While somebody writes, or talks, the key stays: exit 3 in one line, and what was written is whole."""
     from memkit.runtime.memory.log.clone import lock_file
-    from memkit.runtime.memory.log.files import locked
+    from memkit.runtime.memory.log.shards import locked
     from memkit.use_cases import keys
 
     ask("memory", "add", "Ada takes lithium", "--user", "ada")

@@ -11,7 +11,7 @@ from git import Repo
 
 from memkit.cli.main import run
 from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
-from memkit.runtime.memory.record.errors import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError
 from tests.memory.gate.test_secrets import TOKENS
 
 ADA = Origin(actor="person", user_id="ada")
@@ -92,7 +92,7 @@ OFFERS: dict[str, Offer] = {
 @pytest.mark.parametrize("way", OFFERS)
 def test_no_known_shape_reaches_the_disk(way: str, policy: str, tmp_path: Path) -> None:
     """Each shape, offered each way, leaves no trace in shards, index or account, nor in what is raised."""
-    from memkit.runtime.memory.settings import MemorySettings, WriteSettings
+    from memkit.runtime.memory.interface import MemorySettings, WriteSettings
 
     settings = MemorySettings(write=WriteSettings(secrets=policy, personal=policy))
     told: list[dict[str, object]] = []

@@ -360,7 +360,9 @@ def test_a_container_needs_no_rights(runtime: ContainerRuntime) -> None:
     package, place = Path(memkit.__file__).parent, Path(f"/tmp/memkit-test-{os.getpid()}")
     try:
         (place / "memkit").mkdir(parents=True)
-        for name in ("__init__.py", "errors.py", "terminal.py"):
+        terminal = ("runtime/__init__.py", "runtime/host/__init__.py", "runtime/host/terminal.py")
+        for name in ("__init__.py", "errors.py", *terminal):
+            (place / "memkit" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(package / name, place / "memkit" / name)
         shutil.copytree(package / "sandbox", place / "memkit" / "sandbox")
         command = [interpreter, "-c", SCRIPT, runtime.name]

@@ -314,7 +314,9 @@ def test_it_holds_for_a_user_without_rights() -> None:
     try:
         place.chmod(0o755)
         (place / "memkit").mkdir()
-        for name in ("__init__.py", "errors.py", "terminal.py"):
+        terminal = ("runtime/__init__.py", "runtime/host/__init__.py", "runtime/host/terminal.py")
+        for name in ("__init__.py", "errors.py", *terminal):
+            (place / "memkit" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(package / name, place / "memkit" / name)
         shutil.copytree(package / "sandbox", place / "memkit" / "sandbox")
         done = subprocess.run(

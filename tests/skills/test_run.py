@@ -17,7 +17,7 @@ import yaml
 from memkit.agent import Setting
 from memkit.cli.main import run
 from memkit.errors import NegativeAnswer
-from memkit.runtime.loop.config import Host
+from memkit.runtime.loop.reply import Host
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.skills.running import RunRequest, follow
 from memkit.skills.skill import load_named_skill

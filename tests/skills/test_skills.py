@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from memkit.cli.main import run
 from memkit.errors import NotFound, UsageError
 from memkit.resources import resource
+from memkit.runtime.host.terminal import harmless
 from memkit.skills.sheet import PROFILES, agent_skill, kebab_case, sheet_problems
 from memkit.skills.skill import Skill, load_named_skill, load_skill, load_skills, search_skills
-from memkit.terminal import harmless
 
 STARTERS = ("hybrid-planner", "virtual-memory", "write-a-decision-record")
 

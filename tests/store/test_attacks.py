@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from memkit.cli.main import run
 from memkit.runtime.memory.log.clone import cache_folder
-from memkit.runtime.memory.log.links import claimed_link, linked, parent_of
+from memkit.runtime.memory.log.log import claimed_link, linked, parent_of
 from memkit.runtime.memory.record.record import Draft, unplaced
 from memkit.use_cases.upkeep import check_archive, check_signatures
 from memkit.workspace import open_workspace

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import StoreFault, UsageError
+from memkit.runtime.memory.interface import CHOICES, MemorySettings, WriteSettings
 from memkit.runtime.memory.log.clone import cache_folder
-from memkit.runtime.memory.settings import CHOICES, MemorySettings, WriteSettings
 from memkit.store.config import DEFAULTS, load_settings
 from memkit.store.schema import load_schema
 from memkit.workspace import Workspace

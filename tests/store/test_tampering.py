@@ -13,7 +13,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.runtime.memory.log.clone import cache_folder
-from memkit.runtime.memory.log.links import linked
+from memkit.runtime.memory.log.log import linked
 from memkit.runtime.memory.record.record import unplaced
 from memkit.store.git import Git
 from memkit.workspace import open_workspace

@@ -26,7 +26,7 @@ from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.gate.gate import WriteGate
 from memkit.runtime.memory.interface import Judgement
 from memkit.runtime.memory.lifecycle.consolidation import Compression, ConsolidationPlan
-from memkit.runtime.memory.record.errors import Reason, Refused
+from memkit.runtime.memory.record.lines import Reason, Refused
 from memkit.runtime.memory.record.record import Draft, Origin
 
 ROOT = Path(__file__).parents[2]

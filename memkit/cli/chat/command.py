@@ -35,14 +35,12 @@ from memkit.cli.output import (
     with_trust,
 )
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
-from memkit.runtime.host.terminal import beside
-from memkit.runtime.htn.errors import HtnError
-from memkit.runtime.loop.config import Host
+from memkit.runtime.host.terminal import beside, fitted, harmless, is_able_terminal, one_line
+from memkit.runtime.htn.language.terms import HtnError
 from memkit.runtime.loop.interface import LoopError
-from memkit.runtime.loop.reply import Event
+from memkit.runtime.loop.reply import Event, Host
 from memkit.runtime.loop.taint import with_brought
-from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.terminal import fitted, harmless, is_able_terminal, one_line
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.use_cases.open_chat import open_chat
 
 

@@ -29,12 +29,12 @@ from memkit.cli.output import (
 from memkit.errors import MemkitError, UsageError
 from memkit.llm.providers import introduced
 from memkit.runtime.host.sessions import lacks_room
+from memkit.runtime.host.terminal import counted, fitted, is_able_terminal, is_unsafe, one_line
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
 from memkit.runtime.loop.journal_file import TurnLeft
-from memkit.runtime.memory.record.errors import ArchiveError
-from memkit.terminal import counted, fitted, is_able_terminal, is_unsafe, one_line
+from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.use_cases.open_chat import NOBODY, last_session
 from memkit.workspace import Workspace
 

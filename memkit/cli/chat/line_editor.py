@@ -17,9 +17,9 @@ from prompt_toolkit.keys import Keys
 from memkit.cli.chat.conversation import TerminalConversation
 from memkit.cli.chat.slash import COMMANDS, FILES
 from memkit.cli.output import GOES_ON
+from memkit.runtime.host.terminal import harmless, one_line
 from memkit.runtime.loop.agent_loop import HEARTBEAT
 from memkit.runtime.loop.taint import as_brought
-from memkit.terminal import harmless, one_line
 
 
 class LineEditor:

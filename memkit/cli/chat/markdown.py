@@ -16,7 +16,7 @@ from rich.status import Status
 from rich.syntax import Syntax
 from rich.text import Text
 
-from memkit.terminal import harmless
+from memkit.runtime.host.terminal import harmless
 
 # Markdown that arrives in pieces, cut where what came before can be shown for good.
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import click
 
+from memkit.runtime.host.terminal import fitted, harmless, is_able_terminal, one_line
 from memkit.runtime.loop.reply import Event, Listener
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.terminal import fitted, harmless, is_able_terminal, one_line
 
 # What a conversation prints as plain text: without colours, on a terminal that knows no more.
 

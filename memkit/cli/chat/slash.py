@@ -15,9 +15,9 @@ from memkit.cli.chat.pages import missed_by, what_came
 from memkit.cli.output import require_person, suggestion
 from memkit.errors import NotFound, UsageError
 from memkit.llm.providers import introduced
+from memkit.runtime.host.terminal import one_line, tainted
 from memkit.runtime.loop.tiers import working_lines
 from memkit.runtime.memory.record.record import Record
-from memkit.terminal import one_line, tainted
 from memkit.use_cases.accounts import TurnAccount, explain_turn
 from memkit.use_cases.memory import mark_entry, undo_turn
 from memkit.use_cases.models import model_named

@@ -30,10 +30,10 @@ from memkit.errors import UsageError
 from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import ImportSource, Passed, Unfit, Wishes
 from memkit.privacy.scan import WENT_WITH_KEY
+from memkit.runtime.host.terminal import counted, harmless, is_able_terminal, listed, one_line
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import TYPES
 from memkit.store.files import WrittenPlaces, whole_file
-from memkit.terminal import counted, harmless, is_able_terminal, listed, one_line
 
 if TYPE_CHECKING:
     from memkit.use_cases.carry import Imported, Restored

@@ -9,20 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.display import ListCell, ListRow, field_row
-from memkit.cli.memory.options import (
-    OPEN,
-    STATUSES,
-    Date,
-    at_option,
-    owner_option,
-    questioned,
-    record_line,
-    sealed_findings,
-    stored_record,
-    with_key,
-)
+from memkit.cli.display import OPEN, ListCell, ListRow, field_row, record_line, with_key
 from memkit.cli.output import (
+    Date,
+    Diagnostic,
     Front,
     KnownName,
     ListEnd,
@@ -31,23 +21,30 @@ from memkit.cli.output import (
     SuggestingChoice,
     User,
     agent_option,
+    at_option,
     diagnostic,
+    owner_option,
     record_argument,
     tail_option,
     user_option,
     words_argument,
 )
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import one_line, tainted
 from memkit.runtime.memory.record.record import EXPIRED, SCOPES, TYPES, Record, has_expired, told_when
-from memkit.terminal import one_line, tainted
 
 if TYPE_CHECKING:
-    from memkit.runtime.memory.archive.overview import Waiting
     from memkit.runtime.memory.archive.reader import ArchiveReader
+    from memkit.runtime.memory.archive.view import Waiting
     from memkit.runtime.memory.interface import Hit
     from memkit.runtime.memory.lifecycle.questions import OpenQuestion
     from memkit.use_cases.accounts import BlamedLine, Occasion
     from memkit.use_cases.health import HealthFinding
+
+
+STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")
+LOOKED_AT = 50
+"""Records that nobody compared yet, of which a list or a search compares so many; 'memory list --open' does all."""
 
 
 @click.command("get", cls=MemkitCommand)
@@ -57,9 +54,9 @@ if TYPE_CHECKING:
 @click.pass_obj
 def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     """Print one record, its status and everything that happened to it."""
-    from memkit.use_cases.recall import record_data
+    from memkit.use_cases.recall import find_record, record_data
 
-    stored = stored_record(front, record_id, user, at)
+    stored = find_record(front.workspace.archive_at(at), record_id, user)
     data = record_data(stored, front.workspace.clock(), front.workspace.archive_at(at).stale_parents(stored.record))
     lines = [*_quoted(stored.record.text), ""] + [
         field_row(one_line(key), _shown(value), 13)
@@ -282,7 +279,7 @@ def search(
         where=Within(session, agent),
         back=Back(as_of, at),
     )
-    taints = [workspace.archive.taint_of(hit.record, owner) for hit in report.hits]
+    taints = [workspace.archive_at(None).taint_of(hit.record, owner) for hit in report.hits]
     data: dict[str, Any] = {
         "results": [hit_data(hit, taint, explain=explain) for hit, taint in zip(report.hits, taints, strict=True)],
         "abstained": report.abstained,
@@ -312,7 +309,7 @@ def search(
         ]
         lines += [f"  vectors  {report.vectors}"] if report.vectors != "off" else []
     has_keys = workspace.settings["privacy.key_id"] is not None
-    unread = workspace.archive.sealed(workspace.user(user)) if has_keys else 0
+    unread = workspace.archive_at(None).sealed(workspace.user(user)) if has_keys else 0
     findings = [
         *([] if report.hits else front.nobody(owner, workspace.archive_at(at))),
         *sealed_findings(front, unread),
@@ -550,3 +547,19 @@ def _waiting(counts: Mapping[str, int]) -> str:
 
 def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
+
+
+def sealed_findings(front: Front, count: int) -> list[Diagnostic]:
+    """Say that so many records cannot be read here, and return that as findings; nothing where all can be."""
+    if not count:
+        return []
+    what = "1 record is" if count == 1 else f"{count} records are"
+    message = f"{what} sealed, and {front.workspace.keys.remedy()}"
+    if not front.json:
+        front.note(message)
+    return [diagnostic("sealed", message, severity="warning")]
+
+
+def questioned(archive: ArchiveReader, owner: str | None) -> set[str]:
+    """Return the ids of records that an open question is about."""
+    return {id for question in archive.open_questions(user_id=owner, most=LOOKED_AT) for id in question.ids}

@@ -6,13 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.memory.options import owner_option, reason_option, stored_record
-from memkit.cli.output import Front, MemkitCommand, SessionName, User, diagnostic, executor_option, record_argument
+from memkit.cli.output import (
+    Front,
+    MemkitCommand,
+    SessionName,
+    User,
+    diagnostic,
+    executor_option,
+    owner_option,
+    reason_option,
+    record_argument,
+)
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import counted, one_line
+from memkit.runtime.memory.index.corpus import CORE
 from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.runtime.memory.record.lines import parse_time
-from memkit.runtime.memory.tiers.core import CORE
-from memkit.terminal import counted, one_line
 
 if TYPE_CHECKING:
     from memkit.use_cases.upkeep import Consolidation, Sweep
@@ -54,8 +63,9 @@ def sweep(front: Front, user: str | None, dry_run: bool) -> None:
 def restore(front: Front, record_id: str, user: str | None, reason: str) -> None:
     """Make record ID live again after it was forgotten or swept."""
     from memkit.use_cases.memory import restore_record
+    from memkit.use_cases.recall import find_record
 
-    stored = stored_record(front, record_id, user)
+    stored = find_record(front.workspace.archive, record_id, user)
     restored = restore_record(front.workspace, stored, reason=reason)
     line = (
         f"{one_line(record_id)} is live already."

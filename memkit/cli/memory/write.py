@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from memkit.cli.memory.options import UNIT, Date, owner_option, reason_option, report_decision, stored_record
 from memkit.cli.output import (
+    UNIT,
+    Date,
     Diagnostic,
     Front,
     KnownName,
@@ -16,16 +19,40 @@ from memkit.cli.output import (
     SessionName,
     SuggestingChoice,
     diagnostic,
-    given_text,
+    owner_option,
+    reason_option,
     record_argument,
     require_person,
     user_option,
     words_argument,
 )
 from memkit.errors import UsageError
+from memkit.runtime.host.terminal import counted, one_line, tainted
 from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import SCOPES, SOURCES, TYPES, Draft
-from memkit.terminal import counted, one_line, tainted
+
+
+def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any] | None = None) -> None:
+    """Print what the write gate decided; refused and quarantined offers exit 1."""
+    from memkit.use_cases.memory import decision_data, decision_lines
+
+    ok = decision.decision in ("admitted", "merged")
+    severity = "info" if ok else "error"
+    findings = [diagnostic(reason.code, reason.message, severity=severity) for reason in decision.reasons]
+    data = decision_data(decision, **extra or {})
+    front.answer(data, decision_lines(decision), ok=ok, diagnostics=findings)
+
+
+def given_text(text: str) -> str:
+    """Return a text of the command line, or for "-" what standard input holds; raises ``UsageError`` for no text."""
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"Standard input is not UTF-8 at byte {error.start}.") from None
+
 
 # ``memkit memory add``: offer one fact to the write gate.
 
@@ -103,8 +130,9 @@ def put(front: Front, key: str, value: str, user: str | None) -> None:
 def supersede(front: Front, record_id: str, text: str, user: str | None, reason: str) -> None:
     """Put TEXT (- reads standard input) in the place of record ID; the old wording stays in the history."""
     from memkit.use_cases.memory import supersede_record
+    from memkit.use_cases.recall import find_record
 
-    record = stored_record(front, record_id, user)
+    record = find_record(front.workspace.archive, record_id, user)
     decision = supersede_record(front.workspace, record, given_text(text), reason=reason)
     report_decision(front, decision, extra={"supersedes": record_id})
 
@@ -206,12 +234,13 @@ def update(
 ) -> None:
     """Change the tags, confidence, importance or validity of record ID."""
     from memkit.use_cases.memory import update_record
+    from memkit.use_cases.recall import find_record
 
     changes = {"tags": list(tags) or None, **fields}
     wanted = {key: value for key, value in changes.items() if value is not None}
     if not wanted:
         raise UsageError("Nothing to change: give --tag, --confidence, --importance, --valid-from or --valid-until.")
-    waits = update_record(front.workspace, stored_record(front, record_id, user), wanted, reason=reason)
+    waits = update_record(front.workspace, find_record(front.workspace.archive, record_id, user), wanted, reason=reason)
     if waits:
         message = "An agent may not end, or make less sure, what a person said or checked: that waits for a person."
         data = {"id": record_id, "op": "update", "decision": "quarantined", "proposal": waits}

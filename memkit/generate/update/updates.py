@@ -37,8 +37,7 @@ from memkit.generate.targets import (
 )
 from memkit.generate.update.merging import OwnFile, PlannedFile, look
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.runtime.memory.log.files import locked
-from memkit.runtime.memory.log.shards import sync_folder
+from memkit.runtime.memory.log.shards import locked, sync_folder
 from memkit.store.files import write_whole
 
 _OWN = "memkit-agent"

@@ -14,11 +14,10 @@ from memkit.lint.interface import Finding, Rule, SourceFile
 from memkit.runtime.memory.index.chains import MISSING, TAMPERED
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.lifecycle.questions import OpenQuestion
-from memkit.runtime.memory.log.files import MACHINE
+from memkit.runtime.memory.log.clone import MACHINE
 from memkit.runtime.memory.log.log import Log, is_whole
-from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.events import Event
-from memkit.runtime.memory.record.lines import JSON, decode_line
+from memkit.runtime.memory.record.lines import JSON, InvalidRecord, decode_line
 from memkit.runtime.memory.record.record import Record
 from memkit.store.git import HOW_TO_CLEAN, Git, is_tracked
 from memkit.store.layout import MANIFEST

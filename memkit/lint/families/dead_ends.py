@@ -24,9 +24,8 @@ from memkit.runtime.htn.core import (
     When,
     term_text,
 )
-from memkit.runtime.htn.errors import Path
 from memkit.runtime.htn.language.conditions import bound, conjuncts, walk
-from memkit.runtime.htn.language.terms import is_variable, number_text
+from memkit.runtime.htn.language.terms import Path, is_variable, number_text
 from memkit.runtime.htn.verification.evaluation import compared
 
 

@@ -17,7 +17,7 @@ from memkit.errors import MemkitError, NotFound, UsageError
 from memkit.lint.families.policies import MEMORY_TOOLS, named_nowhere, nearest
 from memkit.lint.families.yaml import SchemaCodes, against_schema
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit, value_at
-from memkit.runtime.htn.errors import HtnError
+from memkit.runtime.htn.language.terms import HtnError
 from memkit.store.schema import check, load_schema
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from memkit.runtime.htn.core import (
     When,
     term_text,
 )
-from memkit.runtime.htn.errors import Path
 from memkit.runtime.htn.language.conditions import bound, condition_variables, conjuncts, walk
-from memkit.runtime.htn.language.terms import ROOT_TYPE, Number, Parameter, fluents_of, is_variable, variables_of
+from memkit.runtime.htn.language.terms import ROOT_TYPE, Number, Parameter, Path, fluents_of, is_variable, variables_of
 from memkit.runtime.htn.verification.verify import unified
 
 

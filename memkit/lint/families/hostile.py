@@ -29,11 +29,11 @@ from memkit.lint.families.readings import (
 )
 from memkit.lint.families.skills import PLACE, SKILL
 from memkit.lint.interface import Checked, Finding, Rule, value_at
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.hostile import suspicions
 from memkit.runtime.memory.gate.landmarks import Landmarks
 from memkit.runtime.memory.gate.secrets import SECRET, find_secrets
 from memkit.store.yaml import Document, KeyPath
-from memkit.terminal import one_line
 
 _OTHERS = ("policy", "domain", "manifest", "learned", "problem", "table")
 _ORDERS: Mapping[str, tuple[str, tuple[HostileOrder, ...]]] = {

@@ -29,7 +29,7 @@ from memkit.policies.export import (
 from memkit.runtime.guard.checks import has_wildcards, text_of
 from memkit.runtime.guard.interface import JSON, as_list, exceptions_of
 from memkit.runtime.guard.kinds import SAMPLE_NAMES
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 TRUE, FALSE = "true", "false"
 

@@ -27,7 +27,7 @@ from memkit.runtime.guard.conditions import SYNONYMS
 from memkit.runtime.guard.interface import JSON, as_list, exceptions_of
 from memkit.runtime.guard.kinds import SAMPLE_NAMES
 from memkit.runtime.guard.match import compile_condition
-from memkit.terminal import one_line
+from memkit.runtime.host.terminal import one_line
 
 _MOST = 400
 """Patterns of one condition; a settings file is read by people too."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from ..memory.record.errors import ArchiveError
+from ..memory.record.lines import ArchiveError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,12 +15,20 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn, Protocol
 
 from ..memory.index.chains import shard_order
-from ..memory.log.files import make_private
-from ..memory.log.links import claimed_link, linked, parent_of
-from ..memory.log.log import Log, ShardStat, SharedShards, Users, shard_writer, split_lines
+from ..memory.log.clone import make_private
+from ..memory.log.log import (
+    Log,
+    ShardStat,
+    SharedShards,
+    Users,
+    claimed_link,
+    linked,
+    parent_of,
+    shard_writer,
+    split_lines,
+)
 from ..memory.log.shards import SHARD_LIMIT, shard_name, sync_folder
-from ..memory.record.errors import ArchiveError, InvalidRecord
-from ..memory.record.lines import JSON, decode_line, encode_line, parse_time
+from ..memory.record.lines import JSON, ArchiveError, InvalidRecord, decode_line, encode_line, parse_time
 from ..memory.record.record import SHARED, corpus_of
 from .interface import SHARING
 

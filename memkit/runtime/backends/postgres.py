@@ -23,12 +23,20 @@ import psycopg
 from psycopg import errors
 
 from ..memory.log.clone import lock_file, state_folder
-from ..memory.log.files import locked
-from ..memory.log.links import NewestLine, WriterHead, claimed_link, linked, parent_of
-from ..memory.log.log import ShardStat, Span, Tip, Users, Written
-from ..memory.log.shards import checked_writer, clone_name
-from ..memory.record.errors import ArchiveError, InvalidRecord
-from ..memory.record.lines import EMPTY, JSON, decode_line, encode_line
+from ..memory.log.log import (
+    NewestLine,
+    ShardStat,
+    Span,
+    Tip,
+    Users,
+    WriterHead,
+    Written,
+    claimed_link,
+    linked,
+    parent_of,
+)
+from ..memory.log.shards import checked_writer, clone_name, locked
+from ..memory.record.lines import EMPTY, JSON, ArchiveError, InvalidRecord, decode_line, encode_line
 from ..memory.record.record import SHARED, corpus_of
 from .interface import SHARING, BackendAway, BackendUnfit, Instance
 from .postgres_server import LOCK_SECONDS, MEANWHILE, PostgresServer

@@ -21,7 +21,7 @@ import psycopg
 from psycopg import errors
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from ..memory.record.errors import InvalidRecord, StoreFull, StoreLocked
+from ..memory.record.lines import InvalidRecord, StoreFull, StoreLocked
 from .interface import BackendAway, BackendUnfit, masked, without_secrets
 from .schema import require_version, version_of
 

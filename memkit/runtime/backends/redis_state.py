@@ -22,7 +22,7 @@ from redis.retry import Retry
 
 from ..loop.journal_file import SessionInUse
 from ..memory.index.catalogue import AccessCounts, Use
-from ..memory.log.files import make_private, whole_file
+from ..memory.log.clone import make_private, whole_file
 from ..memory.record.lines import to_text
 from ..memory.tiers.sessions import session_digest
 from .interface import BackendAway, BackendUnfit, masked, without_secrets

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from ..guard.core import Guard
 from ..guard.interface import PolicySetError
 from ..loop.bound import declared_tools
-from ..loop.config import NO_HOST
 from ..loop.consent import retraction_tool
 from ..loop.core import (
     Acts,
@@ -32,6 +31,7 @@ from ..loop.core import (
 from ..loop.interface import CallKey, Completion, Settle, ToolCall, TurnJournal
 from ..loop.journal import DONE, LEAVE, LEFT, RUN, TOLD_DONE, UNKNOWN, OpenTurn, Resumed
 from ..loop.plan_run import PlanningTools
+from ..loop.reply import NO_HOST
 from ..loop.taint import excerpt
 from ..loop.tools import working_memory_tool
 from ..memory.archive.reader import unobserved

@@ -24,9 +24,19 @@ from ..loop.journal_file import JournalError, JournalFile, SessionInUse, TurnLef
 from ..loop.reply import AgentResponse
 from ..loop.turn import Acts
 from ..memory.gate.secrets import masked_tree
-from ..memory.record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
-from ..memory.record.lines import NoSealer, Sealer, parse_time, shown, to_text, utc_now
-from ..memory.settings import MemorySettings
+from ..memory.interface import MemorySettings
+from ..memory.record.lines import (
+    MAKE_ROOM,
+    InvalidRecord,
+    NoSealer,
+    Sealer,
+    StoreFull,
+    StoreReadOnly,
+    parse_time,
+    shown,
+    to_text,
+    utc_now,
+)
 from ..memory.tiers.sessions import Kept, SessionFile, session_digest
 from ..memory.tiers.tools import MemoryTools
 from ..memory.words.wording import GREETING

@@ -15,8 +15,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from ..loop.config import Host
-from ..loop.reply import Event, Listener
+from ..loop.reply import Event, Host, Listener
 from ..memory.gate.secrets import mask
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"

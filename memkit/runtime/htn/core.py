@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .compiling.state import StateView
-from .errors import DomainError, HtnError, PlanError, ProblemError
 from .execution.course import Journal
 from .execution.executor import Executor
 from .execution.interface import Action, Answer, Execution
@@ -28,7 +27,19 @@ from .language.domain import Domain, Problem
 from .language.forms import parse_condition
 from .language.methods import Method, Task
 from .language.operators import Change, Effect, Operator, When, parse_effect
-from .language.terms import Arithmetic, Number, Parameter, Term, parse_number, parse_term, term_text
+from .language.terms import (
+    Arithmetic,
+    DomainError,
+    HtnError,
+    Number,
+    Parameter,
+    PlanError,
+    ProblemError,
+    Term,
+    parse_number,
+    parse_term,
+    term_text,
+)
 from .learning.proposals import Consultation
 from .planner import HTNPlanner, llm_decompose
 from .search.search import tree_text

@@ -14,13 +14,23 @@ from graphlib import TopologicalSorter
 from itertools import chain, islice
 from typing import Any, Protocol, Self
 
-from .errors import HtnError, counted, one_of
 from .interface import Budget, Node, Reason, Result, Step
 from .language.conditions import Check, Condition, Equal, Literal, bound, condition_variables
 from .language.domain import Domain, Problem, declared_effects
 from .language.methods import Method, computed_subtasks, predecessors, tasks_with_end
 from .language.objects import typed_objects
-from .language.terms import ROOT_TYPE, Members, Term, ground, is_variable, term_text, variables_of
+from .language.terms import (
+    ROOT_TYPE,
+    HtnError,
+    Members,
+    Term,
+    counted,
+    ground,
+    is_variable,
+    one_of,
+    term_text,
+    variables_of,
+)
 from .search.search import tree_text
 from .verification.evaluation import Binding, Impossible, StepState, holds, shortfall
 from .verification.verify import call_fault, unified, unmet_condition

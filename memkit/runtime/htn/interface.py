@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, Protocol
 
-from .errors import HtnError
-from .language.terms import Term, term_text
+from .language.terms import HtnError, Term, term_text
 
 FOUND = "found"
 """The outcome of a search that found a plan.

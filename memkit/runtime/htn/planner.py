@@ -9,7 +9,6 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from .compiling.compiled import CompiledDomain, compile_domain, compile_goal, split
-from .errors import HtnError, ProblemError
 from .execution.executor import Executor
 from .execution.interface import Act, call_function
 from .explanation import explain_failure, with_obstacles
@@ -32,7 +31,7 @@ from .language.domain import Domain, Problem
 from .language.methods import Method, methods_from, operators_from
 from .language.objects import typed_objects
 from .language.operators import Operator
-from .language.terms import Members, Term, is_variable, parse_term, term_text
+from .language.terms import HtnError, Members, ProblemError, Term, is_variable, parse_term, term_text
 from .learning.gaps import INSTRUCTIONS, AskedWhole, GapQuestion, goal_methods, read_answer, tested, without_goals
 from .learning.learned import LearnedMethod, learn
 from .learning.proposals import Attempt, Consultation, GapProposals, PausableClock

@@ -16,12 +16,11 @@ from typing import Any, Protocol
 
 from .agent_loop import AgentLoop
 from .bound import declared_tools
-from .config import DEFAULTS, NO_HOST, AgentConfig, Host
 from .interface import DeclaredTool, LoopError
 from .plan_run import PlanningTools
 from .planner import as_hybrid
 from .prompt import Persona
-from .reply import AgentResponse, Event, Listener
+from .reply import DEFAULTS, NO_HOST, AgentConfig, AgentResponse, Event, Host, Listener
 from .session_tools import SessionTools
 from .taint import check_words
 from .tools import Tools

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .asking import model_of
-from .config import DEFAULTS, NO_HOST, AgentConfig, Host
 from .interface import JSON, LoopError, Message, NoJournal, TurnJournal
 from .journal import OpenTurn
-from .model_view import ModelView
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
-from .prompt import Persona, as_persona, data_message
-from .reply import IDLE, AgentResponse, Announcements, Intent, Listener
+from .prompt import ModelView, Persona, as_persona, data_message
+from .reply import DEFAULTS, IDLE, NO_HOST, AgentConfig, AgentResponse, Announcements, Host, Intent, Listener
 from .taint import check_words, fence, joined, new_marker, taint_in
 from .tasks import TaskMemory, TaskOutcome
 from .tiers import WorkingMemory, working_lines

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from .bound import read_arguments
-from .config import Deadline, TimeIsUp, within
 from .interface import (
     CallData,
     Completion,
@@ -23,7 +22,7 @@ from .interface import (
     ToolSpec,
 )
 from .journal import JournalledCalls
-from .reply import Announcements, Reply
+from .reply import Announcements, Deadline, Reply, TimeIsUp, within
 
 METHODS = ("complete", "chat", "generate", "invoke")
 """What the method of a client may be called, the first that is there."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from .config import TimeIsUp, within
 from .interface import JSON, DeclaredTool, LoopError, PolicyFinding, ToolDeclarationError, ToolSpec, Verdict
+from .reply import TimeIsUp, within
 
 if TYPE_CHECKING:
     import subprocess

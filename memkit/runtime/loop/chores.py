@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from .bound import AnsweredErrors
-from .config import Deadline
 from .interface import JSON
+from .reply import Deadline
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,11 @@
 from .agent import AsyncAgent, MemGPTAgent
 from .agent_loop import AgentLoop
 from .chores import Chores, Outcome
-from .config import AgentConfig, Host
 from .consent import RecordedConsent
 from .interface import Completion, DeclaredTool, ToolCall, ToolSpec
 from .planner import HybridPlanner, Proposals
 from .prompt import Persona, system_prompt
-from .reply import AgentResponse, Event, Intent, Reply
+from .reply import AgentConfig, AgentResponse, Event, Host, Intent, Reply
 from .task_run import TaskRun, TaskStep
 from .tasks import TaskMemory
 from .tiers import ConversationMemory, SemanticMemory, WorkingMemory

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .bound import AnsweredErrors, named_step
-from .config import Host
 from .interface import JSON, CallKey, LoopError, ToolCall
 from .journal import DONE, RUN
 from .journal_file import Entry, JournalFile
-from .reply import AgentResponse
+from .reply import AgentResponse, Host
 from .taint import excerpt
 from .tasks import EXCERPT, SHOWN
 from .tiers import WorkingMemory

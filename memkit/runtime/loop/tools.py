@@ -26,7 +26,6 @@ from .bound import (
     problems,
     refusal,
 )
-from .config import DEFAULTS, NO_HOST, AgentConfig, Deadline, Host
 from .consent import Consent, consent_in
 from .interface import (
     JSON,
@@ -40,6 +39,7 @@ from .interface import (
     ToolSpec,
     Verdict,
 )
+from .reply import DEFAULTS, NO_HOST, AgentConfig, Deadline, Host
 from .taint import BROUGHT, excerpt, fence, new_marker, parted
 from .tasks import ENDED, TaskMemory
 from .tiers import LINE, DecisionMade, working_lines

@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from .asking import TOO_LATE, TOO_MANY, Asking, CallRun, cut_short
-from .config import AgentConfig, Deadline, Host
 from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec, TurnJournal
 from .journal import JournalledCalls
-from .model_view import CONSTRAINTS, ModelView
-from .reply import IDLE, AgentResponse, Announcements, Intent, Reply, read_intent, remark_on, response_of
+from .prompt import CONSTRAINTS, ModelView
+from .reply import AgentConfig, AgentResponse, Announcements, Deadline, Host, Intent, Reply, read_intent, response_of
 from .tasks import TaskMemory
 from .tiers import WorkingMemory
 from .tools import Tools
@@ -148,7 +147,7 @@ class Turn:
 
     def act(self, intent: Intent) -> Reply:
         """Let the model call tools until it answers; without a model, answer from memory alone."""
-        if intent.kind == IDLE:
+        if intent.is_idle:
             return Reply("")
         if isinstance(self.agent.model, Acts):
             return self.agent.model.act(self, intent)
@@ -175,7 +174,7 @@ class Turn:
 
     def evaluate(self, reply: Reply) -> Reply:
         """Say what the model did not: that it gave no answer, or that the turn ended at its bound or its user."""
-        remark = remark_on(reply, self.agent.config.max_seconds)
+        remark = reply.remark(self.agent.config.max_seconds)
         if not reply.text.strip() and not remark:
             remark = "\n".join(self.pending) if self.text is None else NO_ANSWER
         return replace(reply, text=f"{reply.text.strip()}\n{remark}".strip())

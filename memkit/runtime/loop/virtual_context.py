@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from .config import DEFAULTS, AgentConfig
 from .interface import MainContext, Message, TokenCounter
 from .planner import Procedures
+from .reply import DEFAULTS, AgentConfig
 from .taint import fence, left_open, marked, names, new_marker, words
 
 WARNINGS = 3

@@ -1,15 +1,15 @@
-"""What the memory room promises: its answers, and what the write gate may ask of the archive.
+"""What the memory room promises: its answers, what the write gate may ask of the archive, and what may be tuned.
 
 Values here and in ``record`` are named tuples: every search, a process of its own, defines them when it starts, and a
 dataclass takes seven times as long.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from .record.errors import Reason
-from .record.lines import EMPTY, JSON, NoSealer, Sealer
+from .record.lines import EMPTY, JSON, Decay, InvalidRecord, NoSealer, Reason, Sealer, parse_decay, parse_duration
 from .record.record import Draft, Origin, Record
 
 
@@ -250,3 +250,272 @@ class ShardProblem(NamedTuple):
     """Relative to the store's root."""
     line: int
     message: str
+
+
+# What may be tuned about memory, with the defaults that hold when nobody says otherwise.
+
+
+class WriteSettings(NamedTuple):
+    """How the write gate judges."""
+
+    min_confidence: float = 0.7
+    max_per_session: int = 10
+    """Writes of an agent in one session."""
+    require_verification: bool = True
+    """What an agent inferred stays a candidate until confirmed."""
+    duplicate_at: float = 0.9
+    contradictions: str = "open"
+    """open | keep_stronger"""
+    contradiction_model: str = "off"
+    """off | provider: whether the configured language model is asked as well."""
+    secrets: str = "refuse"
+    """refuse | mask; no setting stores a credential."""
+    personal: str = "refuse"
+    """refuse | mask | allow numbers about a person that carry a checksum."""
+    contacts: str = "allow"
+    """refuse | mask | allow e-mail addresses and phone numbers."""
+    transient: str = "refuse"
+    """refuse | quarantine | allow what an agent inferred from passing or unsure wording."""
+    hostile: str = "quarantine"
+    """quarantine | refuse text that gives orders to a model or hides characters."""
+    extract: str = "auto"
+    """auto | off: whether what the user said and nobody wrote down is drawn from turns as they leave."""
+
+    def answered(self, answer: str) -> frozenset[str]:
+        """Return the groups of sensitive findings that get ``answer``, refuse or mask."""
+        answers = {"secret": self.secrets, "personal": self.personal, "contact": self.contacts}
+        return frozenset(group for group, given in answers.items() if given == answer)
+
+
+class Weights(NamedTuple):
+    """How much each part counts in a hit's score."""
+
+    relevance: float = 0.5
+    confidence: float = 0.2
+    recency: float = 0.15
+    access: float = 0.1
+    task: float = 0.05
+
+
+class RetrievalSettings(NamedTuple):
+    """How recall chooses and ranks."""
+
+    per_turn: int = 5
+    """So many pieces that fit the user's words are put into the prompt of a turn; 0 for none."""
+    min_confidence: float = 0.7
+    """Holds for what enters a prompt."""
+    constraints_limit: int = 100
+    vectors: str = "off"
+    """``off``, or where the host finds the model; the room itself computes no vectors."""
+    vector_model: str = ""
+    """Name, dimension and digest of the model whose vectors this store uses, written when the first one is made."""
+    vector_floor: float = 0.6
+    floor: float = 0.15
+    """Share of the query's weight that a record must cover to count as relevant at all."""
+    weights: Weights = Weights()
+
+
+class ContextSettings(NamedTuple):
+    """How much the prompt holds."""
+
+    max_tokens: int = 8000
+    compress_at: float = 0.8
+    keep_recent: int = 5
+    core_section_limit: int = 2000
+    """In characters."""
+    summary_model: str = "off"
+    """``off``, or the model that sums up what is paged out; the host opens it."""
+
+
+class ConversationSettings(NamedTuple):
+    """How many messages the prompt holds, whatever their size."""
+
+    max_messages: int = 50
+    """More than these are never kept."""
+    summarize_at: int = 30
+    """With more than these when the user speaks, the oldest are summed up."""
+    keep: int = 10
+    """So many of the newest stay after that."""
+
+
+class RecallSettings(NamedTuple):
+    """How long turns stay findable."""
+
+    max_items: int = 1000
+    ttl: float = 7 * 86400.0
+    """In seconds."""
+    at_session_start: int = 3
+
+
+class WorkingSettings(NamedTuple):
+    """How much of a running task stays."""
+
+    max_items: int = 20
+    """Steps and decisions each; the oldest go first."""
+    ttl: float = 86400.0
+    """In seconds: a task that nobody goes on with for longer is over."""
+
+
+class CheckpointSettings(NamedTuple):
+    """How long a turn that was cut off can go on."""
+
+    ttl: float = 3600.0
+    """In seconds, since its last step."""
+
+
+class HeartbeatSettings(NamedTuple):
+    """How much an agent looks after while no user waits."""
+
+    most: int = 5
+    """So many chores are done in one heartbeat; the others wait for the next."""
+    within: float = 30.0
+    """In seconds: no chore is begun later than this after the first."""
+
+
+class ForgetSettings(NamedTuple):
+    """When the forgetting cycle retires a record."""
+
+    min_confidence: float = 0.3
+    max_age: float = 365 * 86400.0
+    """In seconds."""
+    keep_superseded: float = 90 * 86400.0
+    """In seconds."""
+    decay: Decay = Decay(0.02, 30 * 86400.0)
+    min_importance: float = 0.3
+
+
+class ConsolidateSettings(NamedTuple):
+    """What consolidation may tell in fewer words."""
+
+    after: float = 30 * 86400.0
+    """In seconds: what is younger stays as it was told."""
+    fewest: int = 3
+    """So many events or outcomes of one topic are worth a summary."""
+    max_importance: float = 0.5
+    """What matters more stays by itself."""
+
+
+class PrivacySettings(NamedTuple):
+    """What users and operators decided about being remembered."""
+
+    consent: str = "agent"
+    """``agent``: what an agent stores needs the user's consent; ``always``: what anybody stores does."""
+    long_term: str = "on"
+    """``off``: nothing is stored or recalled beyond a session, whoever asks."""
+
+
+class CoreSettings(NamedTuple):
+    """Which sections core memory has besides persona, human and system."""
+
+    sections: Mapping[str, Mapping[str, int]] = {}
+    """What each may hold in characters, as ``limit``, by its name; an agent may write in them in its own words."""
+
+
+class MemorySettings(NamedTuple):
+    """Everything that may be tuned about memory.
+
+    >>> settings = MemorySettings.from_mapping({"retrieval": {"per_turn": 3}, "forget": {"max_age": "30d"}})
+    >>> settings.retrieval.per_turn, settings.forget.max_age, settings.context.max_tokens
+    (3, 2592000.0, 8000)
+    >>> archive = ArchivalStore(settings=settings)
+    """
+
+    write: WriteSettings = WriteSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    context: ContextSettings = ContextSettings()
+    conversation: ConversationSettings = ConversationSettings()
+    recall: RecallSettings = RecallSettings()
+    forget: ForgetSettings = ForgetSettings()
+    consolidate: ConsolidateSettings = ConsolidateSettings()
+    importance: float = 0.5
+    privacy: PrivacySettings = PrivacySettings()
+    working: WorkingSettings = WorkingSettings()
+    checkpoint: CheckpointSettings = CheckpointSettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
+    core: CoreSettings = CoreSettings()
+
+    def section_limit(self, section: str) -> int:
+        """Return how many characters a core section may have."""
+        return self.core.sections.get(section, {}).get("limit", self.context.core_section_limit)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, JSON]) -> "MemorySettings":
+        """Return the settings that ``data`` asks for; sections of other rooms are passed over."""
+        known = {key: value for key, value in data.items() if key in cls._fields}
+        return cls(**_changes(cls(), known, ""))
+
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "contradictions": ("open", "keep_stronger"),
+    "contradiction_model": ("off", "provider"),
+    "secrets": ("refuse", "mask"),
+    "personal": ("refuse", "mask", "allow"),
+    "contacts": ("refuse", "mask", "allow"),
+    "transient": ("refuse", "quarantine", "allow"),
+    "hostile": ("quarantine", "refuse"),
+    "extract": ("auto", "rules", "off"),
+    "consent": ("agent", "always"),
+    "long_term": ("on", "off"),
+}
+"""The words that each setting of words may have."""
+DURATIONS = {"after", "ttl", "within", "max_age", "keep_superseded"}
+
+
+def _changes(settings: Any, data: Mapping[str, JSON], place: str) -> dict[str, Any]:
+    """Return every field of ``settings`` as ``data`` wants it."""
+    values = dict(settings._asdict())
+    for key, value in data.items():
+        where = f"{place}{key}"
+        if key not in values:
+            raise InvalidRecord(f"{where} is not a setting. Known here: {', '.join(sorted(values))}.")
+        values[key] = _value(values[key], value, where, key)
+    return values
+
+
+SECTION_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+GIVEN_SECTIONS = ("persona", "human", "system")
+"""The core sections that there are in any store."""
+
+
+def _sections(value: JSON, where: str) -> dict[str, dict[str, int]]:
+    """Return the core sections that ``value`` declares."""
+    if not isinstance(value, Mapping):
+        raise InvalidRecord(f"{where} must be a mapping, not {value!r:.60}.")
+    found: dict[str, dict[str, int]] = {}
+    for name, told in value.items():
+        if not isinstance(name, str) or not SECTION_NAME.fullmatch(name) or name in GIVEN_SECTIONS:
+            raise InvalidRecord(f"{where}: {name!r:.60} cannot be declared: a new name of a-z, 0-9, _ and -.")
+        limit = told.get("limit", 1) if isinstance(told, Mapping) and set(told) <= {"limit"} else None
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            raise InvalidRecord(f"{where}.{name} must be {{limit: CHARACTERS}}, not {told!r:.60}.")
+        found[name] = {"limit": limit} if told else {}
+    return found
+
+
+def _value(default: Any, value: JSON, where: str, key: str) -> object:
+    if where == "core.sections":
+        return _sections(value, where)
+    if isinstance(default, tuple) and not isinstance(default, Decay):  # a section of settings
+        if not isinstance(value, Mapping):
+            raise InvalidRecord(f"{where} must be a mapping, not {value!r:.60}.")
+        return type(default)(**_changes(default, value, f"{where}."))
+    if isinstance(default, Decay) and isinstance(value, str):
+        return _read(parse_decay, value, where)
+    if key in DURATIONS and isinstance(value, str | int | float) and not isinstance(value, bool):
+        return _read(parse_duration, value, where)
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not type(default):
+        wanted = "text" if isinstance(default, Decay) else f"a {type(default).__name__}"
+        raise InvalidRecord(f"{where} must be {wanted}, not {value!r:.60}.")
+    if key in CHOICES and value not in CHOICES[key]:
+        raise InvalidRecord(f"{where} must be one of {', '.join(CHOICES[key])}, not {value!r:.60}.")
+    return value
+
+
+def _read(parse: Callable[[Any], object], value: JSON, where: str) -> object:
+    """Return what ``parse`` makes of ``value``; an error names the setting."""
+    try:
+        return parse(value)
+    except InvalidRecord as error:
+        raise InvalidRecord(f"{where}: {error}") from None

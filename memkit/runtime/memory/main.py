@@ -11,10 +11,9 @@ from .archive.archive import ArchivalStore
 from .gate.gate import WriteGate
 from .gate.secrets import mask
 from .index.graph import MemoryGraph, RelationGraph
-from .interface import Decision, Hit, SearchReport, StoredRecord
-from .record.errors import ArchiveError, Reason, Refused
+from .interface import Decision, Hit, MemorySettings, SearchReport, StoredRecord
+from .record.lines import ArchiveError, Reason, Refused
 from .record.record import Draft, Origin, Record
-from .settings import MemorySettings
 from .tiers.budget import TokenCounter, counter
 from .tiers.context import MainContext, PagedOut
 from .tiers.fence import fence, fence_turns

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.errors import NegativeAnswer, UsageError
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.loop.reply import Event
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import Draft
 from memkit.serving.page.visits import Visit
-from memkit.terminal import one_line
 from memkit.use_cases.memory import (
     decision_lines,
     mark_entry,

@@ -14,14 +14,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import MemkitError, UsageError
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.runtime.memory.record.errors import InvalidRecord
-from memkit.runtime.memory.record.lines import parse_time
+from memkit.runtime.memory.record.lines import InvalidRecord, parse_time
 from memkit.runtime.memory.record.record import TYPES, has_expired
 from memkit.serving.page.deeds import digest_of
 from memkit.serving.page.room import SHOWN, Asked, Shown, brief, commits_of, shortened
 from memkit.serving.page.visits import Visit
-from memkit.terminal import one_line
 from memkit.use_cases.accounts import blame_record, explain_record
 from memkit.use_cases.health import KINDS, examine_health, health_course
 from memkit.use_cases.recall import core_sections, find_record, record_data, what_it_is_about, why_waiting

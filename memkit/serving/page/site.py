@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.types import Receive, Scope, Send
 
 from memkit.errors import NegativeAnswer, NotFound
+from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.archive.reader import NOBODY
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.serving.page.deeds import DEEDS, Done, say
@@ -28,7 +29,6 @@ from memkit.serving.page.room import Room
 from memkit.serving.page.rooms import ROOMS
 from memkit.serving.page.templates import ASSETS, asset, render, served_link
 from memkit.serving.page.visits import IDLE, Visit, Visits
-from memkit.terminal import one_line
 from memkit.use_cases.carry import ImportAccount, export_memory
 from memkit.workspace import Workspace
 

@@ -13,9 +13,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from memkit import __version__
 from memkit.review.text import parts, verdict_call
+from memkit.runtime.host.terminal import counted, harmless, one_line
 from memkit.serving.page.rooms import ROOMS
 from memkit.serving.page.visits import Visit
-from memkit.terminal import counted, harmless, one_line
 
 HERE = Path(__file__).resolve().parent / "templates"
 CHARTS = Path(__file__).resolve().parents[2] / "evolution"

@@ -8,8 +8,8 @@ import pytest
 
 from memkit.runtime.memory.gate.contradictions import contradict, grounds
 from memkit.runtime.memory.gate.gate import WriteGate
+from memkit.runtime.memory.interface import WriteSettings
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.runtime.memory.settings import WriteSettings
 
 CLASH = [
     ("The deploy window is Monday", "The deploy window is Tuesday"),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.gate.facts import facts
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools, Refused
+from memkit.runtime.memory.words.wording import facts
 
 APART = [
     ("I live in Lisbon and work as a nurse", ["I live in Lisbon", "I work as a nurse"]),

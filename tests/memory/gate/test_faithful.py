@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
-from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.record.lines import Refused
 
 Pair = tuple[str, str]
 LEAST = 0.95

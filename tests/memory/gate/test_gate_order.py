@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from memkit.runtime.memory.gate.gate import WriteGate
-from memkit.runtime.memory.interface import Judgement
-from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.interface import Judgement, MemorySettings, WriteSettings
+from memkit.runtime.memory.record.lines import InvalidRecord
 from memkit.runtime.memory.record.record import MAX_TEXT_BYTES, Draft, Origin
-from memkit.runtime.memory.settings import MemorySettings, WriteSettings
 
 PERSON = Origin(actor="person", user_id="alice")
 SECRET = "AKIAIOSFODNN7EXAMPLE"

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from memkit.runtime.memory.gate import gate
-from memkit.runtime.memory.settings import CHOICES, WriteSettings
+from memkit.runtime.memory.interface import CHOICES, WriteSettings
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/gate.md").read_text("utf-8")

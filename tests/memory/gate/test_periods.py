@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memkit.runtime.memory.gate.extraction import draft_from_tool, infer_type, read_period
 from memkit.runtime.memory.lifecycle.pieces import SaidTurn, by_rules
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemoryTools
-from memkit.runtime.memory.record.errors import Refused
+from memkit.runtime.memory.record.lines import Refused
 from memkit.runtime.memory.record.record import Draft, Origin
 
 SUNDAY = date(2026, 11, 22)

@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.runtime.memory.gate.personal import is_card, is_iban, luhn
-from memkit.runtime.memory.gate.secrets import find_secrets, is_plain, mask
+from memkit.runtime.memory.gate.secrets import (
+    CONTACT,
+    HIDDEN,
+    OWN_WORD,
+    SPEAKING,
+    TELLING,
+    find_secrets,
+    is_plain,
+    mask,
+)
 
 RANDOM = random.Random(7)
 
@@ -346,15 +355,48 @@ def test_a_long_text_is_searched_quickly() -> None:
 PIECES = st.text("abcxyz ABZ 0123 ?.,:;'()`", max_size=15) | st.sampled_from(
     [*TOKENS.values(), "pin", "password", "key", "user", "secret"]
 )
+JOINED = st.from_regex(
+    r"(?:sk|pk|rk|ghp|glpat|xoxb|hf|npm|AKIA|call|key|eyJ|01)[-_.]?[A-Za-z0-9_-]{1,40}", fullmatch=True
+)
+"""What begins like a token, or like an id of memkit, and goes on anyhow."""
+OWN = st.from_regex(OWN_WORD, fullmatch=True) | st.builds(
+    lambda word, rest: f"01M{word}{rest}"[:26],
+    st.sampled_from(["PW", "7Z", "PASS", "PWD", "KEY", "RAR", "PASSWPASSW", "SECRET", "AKSA", "0"]),
+    st.text("0123456789ABCDEFGHJKMNPQRSTVWXYZ", min_size=23, max_size=23),
+)
+NEAR_OWN = st.builds("".join, st.lists(OWN | JOINED | st.sampled_from([*"-_.:=@/+", "“", "”", "[", "]"]), max_size=4))
 
 
-@given(st.lists(PIECES, max_size=12))
-def test_plain_text_needs_no_pattern(pieces: list[str]) -> None:
-    """Where the cheap test calls a text plain, the patterns find nothing in it."""
-    text = " ".join(pieces)
+BETWEEN = st.sampled_from([" ", "\n", "", "-", "[", "“", "': '"])
+
+
+@given(st.lists(PIECES | OWN | JOINED | NEAR_OWN, max_size=12), BETWEEN)
+def test_plain_text_needs_no_pattern(pieces: list[str], between: str) -> None:
+    """Where the cheap test calls a text plain, the patterns find nothing in it; memkit's own words are plain."""
+    text = between.join(pieces)
 
     if is_plain(text):
-        assert find_secrets(text) == []
+        assert find_secrets(text, HIDDEN | {CONTACT}) == []
+
+
+@given(
+    OWN, st.sampled_from(sorted(TOKENS)), st.sampled_from(["{}", "[{}]", "“{}”", "(stored: {})", "{{'text': '{}'}}"])
+)
+def test_a_token_beside_words_of_memkit_is_not_plain(own: str, kind: str, around: str) -> None:
+    """A credential stays one wherever memkit's own words stand, joined to them or not."""
+    token = TOKENS[kind]
+
+    assert not any(
+        is_plain(around.format(text)) for text in (token, f"{own} {token}", f"{own}-{token}", f"{token}-{own}")
+    )
+
+
+@given(OWN, st.sampled_from(["[{}]", "“{}”", "(stored: {})", "Noted: “My cat is called Max”. {}", "[called {}]"]))
+def test_what_memkit_writes_beside_words_is_plain(own: str, around: str) -> None:
+    """An id or a tool's name is no reason to look for secrets, unless chance spells a word that tells of one."""
+    tells = any(word in own.lower() for word in (*TELLING, *SPEAKING))
+
+    assert is_plain(around.format(own)) or tells
 
 
 def test_texts_that_were_written_without_the_rules_at_hand_are_told_apart() -> None:

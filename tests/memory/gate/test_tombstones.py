@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memkit.runtime.memory.interface import Decision, StoreKeys
 from memkit.runtime.memory.lifecycle.revocation import RevokedSource
 from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
-from memkit.runtime.memory.record.errors import ArchiveError, NotAllowed, NoTombstoneKey
+from memkit.runtime.memory.record.lines import ArchiveError, NotAllowed, NoTombstoneKey
 from memkit.runtime.memory.words.text import fingerprint, keyed_fingerprints, query_terms, stated
 
 SPELLINGS: tuple[Callable[[str], str], ...] = (

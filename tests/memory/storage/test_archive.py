@@ -11,8 +11,8 @@ from open_gate import OpenStore, note, person
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.view import split_by_rarity
 from memkit.runtime.memory.main import MainContext
-from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed, RecordNotFound
 from memkit.runtime.memory.record.events import Event, Located, in_order
+from memkit.runtime.memory.record.lines import InvalidRecord, NotAllowed, RecordNotFound
 from memkit.runtime.memory.record.record import Draft, Origin
 
 AGENT = Origin(actor="agent", user_id="ada", session_id="s1")

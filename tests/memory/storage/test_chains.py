@@ -13,7 +13,7 @@ from open_gate import OpenGate, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.log.clone import cache_folder, claim, keys_home
-from memkit.runtime.memory.log.links import NewestLine, WriterHead, linked, parent_of
+from memkit.runtime.memory.log.log import NewestLine, WriterHead, linked, parent_of
 from memkit.runtime.memory.record.record import unplaced
 
 Lines = list[dict[str, Any]]

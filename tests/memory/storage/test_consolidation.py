@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.duplicates import duplicate_groups, likeness
+from memkit.runtime.memory.interface import ContextSettings, MemorySettings
 from memkit.runtime.memory.lifecycle.consolidation import EARLIER, CoreState, planned
 from memkit.runtime.memory.record.lines import encode_line, to_text
 from memkit.runtime.memory.record.record import Draft, Origin, Record
-from memkit.runtime.memory.settings import ContextSettings, MemorySettings
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -18,7 +18,7 @@ import json
 from memory.archive.archive import ArchivalStore
 from memory.gate.gate import WriteGate
 from memory.record.record import CLEAR, Draft, Origin
-from memory.settings import WriteSettings
+from memory.interface import WriteSettings
 
 person = Origin("person", "ada")
 

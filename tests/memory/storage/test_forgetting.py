@@ -12,11 +12,10 @@ from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index.catalogue import Use
+from memkit.runtime.memory.interface import ForgetSettings, MemorySettings
 from memkit.runtime.memory.lifecycle.forgetting import ForgettingCycle, StoodFor, why_forget
-from memkit.runtime.memory.record.errors import InvalidRecord, RecordNotFound
-from memkit.runtime.memory.record.lines import Decay, parse_decay, to_text
+from memkit.runtime.memory.record.lines import Decay, InvalidRecord, RecordNotFound, parse_decay, to_text
 from memkit.runtime.memory.record.record import Draft, Origin, Record
-from memkit.runtime.memory.settings import ForgetSettings, MemorySettings
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

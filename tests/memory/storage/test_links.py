@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.log.files import open_inside
+from memkit.runtime.memory.log.clone import open_inside
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.errors import ArchiveError, LeadsOut, StoreReadOnly
-from memkit.runtime.memory.record.lines import utc_now
+from memkit.runtime.memory.record.lines import ArchiveError, LeadsOut, StoreReadOnly, utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
 
 MONTH = f"{datetime.now(UTC):%Y-%m}"

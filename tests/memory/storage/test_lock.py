@@ -11,13 +11,13 @@ from threading import Thread
 
 import pytest
 
-from memkit.runtime.memory.log.files import locked, take
-from memkit.runtime.memory.record.errors import StoreLocked
+from memkit.runtime.memory.log.shards import locked, take
+from memkit.runtime.memory.record.lines import StoreLocked
 
 ONE = """
 import os, sys
 from pathlib import Path
-from memkit.runtime.memory.log.files import locked
+from memkit.runtime.memory.log.shards import locked
 lock, told, name, turns = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 for _ in range(turns):
     with locked(lock, timeout=60):
@@ -98,7 +98,7 @@ def test_an_interrupt_ends_a_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     lock = tmp_path / "lock"
     with locked(lock, timeout=1), monkeypatch.context() as patch:
-        patch.setattr("memkit.runtime.memory.log.files.Event.wait", interrupted)
+        patch.setattr("memkit.runtime.memory.log.shards.Event.wait", interrupted)
         descriptor = os.open(lock, os.O_RDWR)
         with pytest.raises(KeyboardInterrupt):
             take(descriptor, 10)
@@ -131,7 +131,7 @@ def test_a_holder_that_is_killed_leaves_it(tmp_path: Path) -> None:
     """The lock ends with its process, and those who wait go on."""
     lock, told = tmp_path / "lock", tmp_path / "told"
     code = (
-        "import sys, time; from pathlib import Path; from memkit.runtime.memory.log.files import locked\n"
+        "import sys, time; from pathlib import Path; from memkit.runtime.memory.log.shards import locked\n"
         "with locked(Path(sys.argv[1]), timeout=1): print('held', flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE) as holder:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.lifecycle.successors import merged_draft, wording
-from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed, RecordNotFound
+from memkit.runtime.memory.record.lines import InvalidRecord, NotAllowed, RecordNotFound
 from memkit.runtime.memory.record.record import Draft, Origin, Record
 
 PERSON = Origin(actor="person", user_id="ada")

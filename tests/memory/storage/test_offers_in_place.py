@@ -9,10 +9,9 @@ from threading import Barrier
 import pytest
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.interface import Decision, Within
-from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed
+from memkit.runtime.memory.interface import Decision, MemorySettings, Within, WriteSettings
+from memkit.runtime.memory.record.lines import InvalidRecord, NotAllowed
 from memkit.runtime.memory.record.record import Draft, Origin
-from memkit.runtime.memory.settings import MemorySettings, WriteSettings
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PERSON = Origin("person", "ada")

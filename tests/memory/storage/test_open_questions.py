@@ -13,8 +13,7 @@ from open_gate import note, person
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import unobserved
 from memkit.runtime.memory.log.shards import ShardLog
-from memkit.runtime.memory.record.errors import InvalidRecord, NotAllowed
-from memkit.runtime.memory.record.lines import utc_now
+from memkit.runtime.memory.record.lines import InvalidRecord, NotAllowed, utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
 
 OnBranch = Callable[[str], ArchivalStore]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.record.errors import InvalidRecord
 from memkit.runtime.memory.record.lines import (
     IdSource,
+    InvalidRecord,
     decode_line,
     encode_line,
     kept_time,

@@ -12,7 +12,7 @@ from open_gate import OpenGate, OpenStore, note, person
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.lifecycle.consolidation import ConsolidationPlan, Dropped
 from memkit.runtime.memory.lifecycle.revocation import RevokedSource
-from memkit.runtime.memory.record.errors import NotAllowed
+from memkit.runtime.memory.record.lines import NotAllowed
 from memkit.runtime.memory.record.record import Draft, Origin
 
 S1, URL = RevokedSource(session_id="s1"), "https://example.org/page"

@@ -12,9 +12,8 @@ from open_gate import OpenGate, OpenStore, found, note, person
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index import search
 from memkit.runtime.memory.index.intake import found_by
-from memkit.runtime.memory.interface import Within
+from memkit.runtime.memory.interface import MemorySettings, Within
 from memkit.runtime.memory.record.record import Draft
-from memkit.runtime.memory.settings import MemorySettings
 from memkit.runtime.memory.words.text import query_terms, tokens
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)

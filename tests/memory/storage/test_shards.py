@@ -22,7 +22,7 @@ from open_gate import OpenGate, OpenStore, found, note, person
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.log import shards
 from memkit.runtime.memory.log.clone import lock_file, state_folder
-from memkit.runtime.memory.record.errors import InvalidRecord, StoreClosed, StoreFull, StoreLocked, StoreReadOnly
+from memkit.runtime.memory.record.lines import InvalidRecord, StoreClosed, StoreFull, StoreLocked, StoreReadOnly
 from memkit.runtime.memory.record.record import Draft
 
 HERE = Path(__file__).parent

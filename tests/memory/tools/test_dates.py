@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.words.dates import _may_name_a_date, _phrases, _read, dated, day_words
+from memkit.runtime.memory.words.dates import _phrases, _read, dated
+from memkit.runtime.memory.words.text import day_words, may_name_a_date
 
 SATURDAY = date(2026, 11, 21)
 
@@ -81,4 +82,4 @@ def test_what_is_not_looked_through_names_no_date(text: str) -> None:
     """The short question that spares most texts the patterns never hides a date."""
     found = [match[0] for match in _phrases().finditer(text) if _read(match, SATURDAY, 6) is not None]
 
-    assert _may_name_a_date(text) or not found
+    assert may_name_a_date(text) or not found

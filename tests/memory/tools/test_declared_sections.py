@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memkit.runtime.memory.main import ArchivalStore, MainContext, MemorySettings, MemoryTools
-from memkit.runtime.memory.record.errors import InvalidRecord
+from memkit.runtime.memory.record.lines import InvalidRecord
 
 SETTINGS = MemorySettings.from_mapping({"core": {"sections": {"preferences": {"limit": 60}, "projects": {}}}})
 

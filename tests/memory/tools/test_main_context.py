@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.settings import ContextSettings
+from memkit.runtime.memory.interface import ContextSettings
 from memkit.runtime.memory.tiers.budget import SHORTENED, estimate, fair_share, shortened
 from memkit.runtime.memory.tiers.context import MainContext, Message, groups
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memkit.runtime.memory.interface import ContextSettings
 from memkit.runtime.memory.main import (
     ArchivalStore,
     Draft,
@@ -19,7 +20,6 @@ from memkit.runtime.memory.main import (
     Refused,
     ToolInputError,
 )
-from memkit.runtime.memory.settings import ContextSettings
 
 PERSON = Origin(actor="person", user_id="alice")
 

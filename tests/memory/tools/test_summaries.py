@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memkit.runtime.memory.settings import ContextSettings, ConversationSettings
+from memkit.runtime.memory.interface import ContextSettings, ConversationSettings
 from memkit.runtime.memory.tiers.budget import estimate
 from memkit.runtime.memory.tiers.context import MainContext, Message
 from memkit.runtime.memory.tiers.recall import RecallMemory

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
-from memkit.runtime.memory.interface import Hit
+from memkit.runtime.memory.interface import Hit, MemorySettings
 from memkit.runtime.memory.main import MainContext, MemoryTools, Origin
 from memkit.runtime.memory.record.record import Draft, Record
-from memkit.runtime.memory.settings import MemorySettings
-from memkit.runtime.memory.tiers.turn_recall import RecalledPiece, pieces_of, recall_for_turn
+from memkit.runtime.memory.tiers.recall import RecalledPiece, pieces_of, recall_for_turn
 
 Open = Callable[..., MemoryTools]
 THINGS = ("kettle", "loom", "kayak", "saddle", "lantern", "telescope", "hammock")

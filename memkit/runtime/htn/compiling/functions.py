@@ -15,11 +15,10 @@ from math import inf
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ..errors import DomainError
 from ..language.conditions import Condition, Equal, Literal, conjuncts
 from ..language.methods import Method, done_before
 from ..language.operators import Operator
-from ..language.terms import ROOT_TYPE, Term, is_variable, term_text
+from ..language.terms import ROOT_TYPE, DomainError, Term, is_variable, term_text
 from .codegen import Own, cost_program, method_variables
 from .compiled import CompiledDomain, CompiledMethod, CompiledOperator
 from .joins import Copy, Each, Match, Move, Test, Types

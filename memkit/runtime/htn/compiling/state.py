@@ -10,8 +10,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from ..errors import HtnError
-from ..language.terms import Members, Term, parse_term, term_text
+from ..language.terms import HtnError, Members, Term, parse_term, term_text
 
 Bucket = dict[Term, None]
 Index = dict[Any, Bucket]

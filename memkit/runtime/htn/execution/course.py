@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import HtnError
 from ..interface import FOUND, Reason, Result, Step
 from ..language.data import value_text
 from ..language.domain import Domain, Problem
 from ..language.objects import typed_objects
-from ..language.terms import Term, ground, term_text
+from ..language.terms import HtnError, Term, ground, term_text
 from ..verification.evaluation import Impossible, StepState, arguments
 from ..verification.verify import step_fault, verify
 from .interface import DENIED, DONE, FAILED, PENDING, UNKNOWN, Execution, Observation, StepRecord

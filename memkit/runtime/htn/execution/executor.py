@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..compiling.state import StateView
-from ..errors import counted
 from ..interface import Node, Reason, Result, Step
 from ..language.conditions import Check, Compare, Condition, Some
 from ..language.domain import Domain, Problem
 from ..language.operators import Operator
-from ..language.terms import Term
+from ..language.terms import Term, counted
 from .course import FORMAT, Belief, Changes, Course, Failure, Journal, PlanJournalError, Snapshot
 from .interface import (
     DENIED,

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..errors import HtnError, ProblemError
 from ..interface import Reason, Result, Step
 from ..language.conditions import Literal
 from ..language.data import parse_value, state_texts
 from ..language.domain import Domain, Problem
 from ..language.forms import parse_conditions
 from ..language.operators import Operator
-from ..language.terms import VARIABLE, Term, is_variable, term_text
+from ..language.terms import VARIABLE, HtnError, ProblemError, Term, is_variable, term_text
 
 PENDING = "pending"
 DONE = "done"

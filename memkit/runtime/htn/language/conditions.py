@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import DomainError
+from ..language.terms import DomainError
 from .terms import (
     Arithmetic,
     Number,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..errors import DomainError, located
+from ..language.terms import DomainError, located
 from .conditions import ALWAYS, Check, Condition, Literal, walk
 from .forms import ordered, parse_condition
 from .methods import Method, Ordering, Task, parse_ordering, split_labels

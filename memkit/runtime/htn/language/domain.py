@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ..errors import DomainError, Path, ProblemError, TypeClash, counted
+from ..language.terms import DomainError, Path, ProblemError, TypeClash, counted
 from .conditions import (
     COMPARISONS,
     Compare,

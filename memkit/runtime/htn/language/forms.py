@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from ..errors import DomainError, HtnError, located
+from ..language.terms import DomainError, HtnError, located
 from .conditions import (
     COMPARISONS,
     Check,

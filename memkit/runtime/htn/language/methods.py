@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
-from ..errors import DomainError
+from ..language.terms import DomainError
 from .conditions import Check, Condition, walk
 from .forms import ordered, parse_conditions
 from .operators import Operator

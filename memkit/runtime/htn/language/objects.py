@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..errors import counted
+from ..language.terms import counted
 from .conditions import Compare, Condition, Equal, Exists, ForAll, Literal, walk
 from .domain import Domain, Problem
 from .methods import Method

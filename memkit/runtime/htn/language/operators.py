@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..errors import DomainError, HtnError, UnboundError, located
+from ..language.terms import DomainError, HtnError, UnboundError, located
 from .conditions import ALWAYS, Condition, Every, Literal, condition_variables
 from .forms import ordered, parse_condition, parse_conditions
 from .terms import (

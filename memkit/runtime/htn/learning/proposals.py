@@ -18,12 +18,11 @@ from typing import Any, cast
 from ..compiling.compiled import compile_method
 from ..compiling.functions import Expansion
 from ..compiling.state import StateView
-from ..errors import HtnError, counted
 from ..interface import FOUND, Decomposer, Reason, Result
 from ..language.domain import Domain, Problem, declared_effects, is_goal
 from ..language.methods import Method
 from ..language.objects import fault_of
-from ..language.terms import ROOT_TYPE, Members, Term, is_variable, parse_term, term_text
+from ..language.terms import ROOT_TYPE, HtnError, Members, Term, counted, is_variable, parse_term, term_text
 from ..search.search import Search
 from ..verification.evaluation import StepState, holds
 from .gaps import (

@@ -13,11 +13,10 @@ from ..compiling.codegen import Own
 from ..compiling.compiled import CompiledDomain
 from ..compiling.functions import Costs, Expansion, Functions
 from ..compiling.state import Facts, StateView, World
-from ..errors import counted
 from ..interface import CHEAPEST, DEPTH, FOUND, GAVE_UP, LENGTH, NO_PLAN, TURNS, Budget, Choice, Rank, Reason
 from ..language.domain import Domain, Problem
 from ..language.methods import done_before, tasks_with_end
-from ..language.terms import ROOT_TYPE, Members, Term
+from ..language.terms import ROOT_TYPE, Members, Term, counted
 from .search import END, Cell, Reorder, Search, SearchDecision, SearchLimits, SearchSetting
 
 RESTART_AFTER = 250

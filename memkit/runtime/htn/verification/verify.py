@@ -19,14 +19,26 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeVar
 
-from ..errors import HtnError, PlanError, counted, one_of
 from ..interface import Budget, Reason, Step
 from ..language.conditions import Condition, Literal, bound, condition_variables, conjuncts
 from ..language.domain import Domain, Problem
 from ..language.methods import Method, Ordering, computed_subtasks, done_before
 from ..language.objects import typed_objects
 from ..language.operators import Operator
-from ..language.terms import ROOT_TYPE, Members, Term, ground, is_variable, parse_term, term_text, variables_of
+from ..language.terms import (
+    ROOT_TYPE,
+    HtnError,
+    Members,
+    PlanError,
+    Term,
+    counted,
+    ground,
+    is_variable,
+    one_of,
+    parse_term,
+    term_text,
+    variables_of,
+)
 from .evaluation import Binding, Impossible, StepState, arguments, holds, shortfall
 
 _UNBOUNDED = Budget(nodes=None, seconds=None)

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from ..gate.secrets import mask
 from ..index.catalogue import explained
-from ..interface import NO_KEYS, Decision, Gate, ShardProblem, StoreKeys, Tombstone
+from ..interface import NO_KEYS, Decision, Gate, MemorySettings, ShardProblem, StoreKeys, Tombstone
 from ..log.log import Log, MemoryLog, Observe, Users
 from ..log.shards import ShardLog
-from ..record.errors import ArchiveError, InvalidRecord, LongTermOff, NotAllowed, Reason, Refused
-from ..record.lines import JSON, new_id, utc_now
+from ..record.lines import JSON, ArchiveError, InvalidRecord, LongTermOff, NotAllowed, Reason, Refused, new_id, utc_now
 from ..record.record import (
     ITEM,
     MAX_NAME,
@@ -30,7 +29,6 @@ from ..record.record import (
     lowest_trust,
     worded_anew,
 )
-from ..settings import MemorySettings
 from .reader import NOBODY, ArchiveReader, unobserved
 
 if TYPE_CHECKING:
@@ -345,7 +343,7 @@ class ArchivalStore(ArchiveReader):
 
     def as_lines(self, lines: Iterable[Mapping[str, JSON]]) -> tuple[str, bytes]:
         """Return this clone's name as a writer and some lines as it would write them next, one after the other."""
-        from ..log.links import linked
+        from ..log.log import linked
         from ..record.lines import encode_line
 
         with self._reading():

@@ -5,12 +5,26 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..gate.secrets import mask
+from ..index.corpus import consent, core_target
 from ..index.index import Index, WaitingLine
 from ..interface import Decision, Gate, Judgement, Tombstone
-from ..log.links import linked
-from ..log.log import Batch
-from ..record.errors import InvalidRecord, NotAllowed, Reason, RecordNotFound, Refused
-from ..record.lines import EMPTY, JSON, NoSealer, Sealer, encode_line, is_sealed, kept_time, parse_time, to_text
+from ..log.log import Batch, linked
+from ..record.lines import (
+    EMPTY,
+    JSON,
+    InvalidRecord,
+    NoSealer,
+    NotAllowed,
+    Reason,
+    RecordNotFound,
+    Refused,
+    Sealer,
+    encode_line,
+    is_sealed,
+    kept_time,
+    parse_time,
+    to_text,
+)
 from ..record.record import (
     ADDED_TO,
     BESIDE_DRAFT,
@@ -37,8 +51,6 @@ from ..record.record import (
     with_fields,
     worded_anew,
 )
-from ..tiers.core import consent, core_target
-from ..words.text import may_relate
 from .view import ERASED, IndexView, TombstoneKey, burials, no_key
 
 if TYPE_CHECKING:
@@ -610,6 +622,19 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
     if judgement.supersedes:
         data["supersedes"] = judgement.supersedes
     return with_fields(Record.from_data(data), kept_form(data))
+
+
+LINKING = frozenset(("my", "our", "the", "makes", "builds", "produces", "manufactures", "develops", "sells", "offers"))
+
+
+def may_relate(text: str) -> bool:
+    """Return whether ``text`` may say how two things hang together: it names two, or one of the user's own affairs.
+
+    >>> may_relate("Bob is the CTO of Acme"), may_relate("Ada drinks tea"), may_relate("i like tea")
+    (True, False, False)
+    """
+    named = [word for word in text.split() if word[0].isupper() and word not in ("The", "A", "An", "It", "This")]
+    return len(named) > 1 or (len(named) == 1 and not LINKING.isdisjoint(text.lower().split()))
 
 
 def _relations(data: Mapping[str, JSON]) -> dict[str, JSON]:

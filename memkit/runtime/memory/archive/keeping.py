@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..index.documents import PIECE, Documents, StoredDocument, is_utf8
 from ..interface import Decision
-from ..record.errors import InvalidRecord, Reason
 from ..record.events import DOCUMENT
-from ..record.lines import EMPTY, JSON, kept_time, parse_time, to_text
+from ..record.lines import EMPTY, JSON, InvalidRecord, Reason, kept_time, parse_time, to_text
 from ..record.record import ITEM, Draft, Origin
 
 if TYPE_CHECKING:

@@ -19,14 +19,22 @@ from ..index.catalogue import explained
 from ..index.chains import MISSING, TAMPERED, TORN
 from ..index.corpus import CorpusIndex
 from ..index.index import Index
-from ..interface import ANYWHERE, NO_KEYS, Circumstances, Decision, SearchReport, ShardProblem, StoredRecord, StoreKeys
-from ..log.clone import cache_folder, lock_file, state_folder
-from ..log.files import is_locked, require_private
+from ..interface import (
+    ANYWHERE,
+    NO_KEYS,
+    Circumstances,
+    Decision,
+    MemorySettings,
+    SearchReport,
+    ShardProblem,
+    StoredRecord,
+    StoreKeys,
+)
+from ..log.clone import cache_folder, lock_file, require_private, state_folder
 from ..log.log import Log, Observe
-from ..record.errors import RecordNotFound, StoreClosed
-from ..record.lines import JSON, parse_time, seconds_before, to_text, utc_now
+from ..log.shards import is_locked
+from ..record.lines import JSON, RecordNotFound, StoreClosed, parse_time, seconds_before, to_text, utc_now
 from ..record.record import SHARED, Record, is_for, is_valid, told_when, user_corpus, was_true
-from ..settings import MemorySettings
 
 if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
@@ -41,9 +49,8 @@ if TYPE_CHECKING:
     from ..lifecycle.revocation import Revocation, RevokedSource
     from ..log.check import Sealed
     from ..record.events import Event
-    from .overview import ArchiveCensus, SessionOpening, Waiting
     from .transfer import Brought
-    from .view import IndexView
+    from .view import ArchiveCensus, IndexView, SessionOpening, Waiting
 
 
 Answer = TypeVar("Answer")
@@ -331,21 +338,21 @@ class ArchiveReader:
     def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
         """Return the core sections of a user as they stand, those of one agent where the user has several."""
         with self._reading(user_id):
-            from ..tiers.core import core_sections
+            from ..index.corpus import core_sections
 
             return core_sections(self._index.user(user_id), agent_id)
 
     def core_history(self, user_id: str) -> list[dict[str, JSON]]:
         """Return every edit of the core sections of a user's agents, oldest first."""
         with self._reading(user_id):
-            from ..tiers.core import core_history
+            from ..index.corpus import core_history
 
             return core_history(self._index.user(user_id))
 
     def core_edit(self, id: str, *, user_id: str | None = None) -> dict[str, JSON] | None:
         """Return one edit of a core section; another user's is None."""
         with self._reading(user_id):
-            from ..tiers.core import core_edit
+            from ..index.corpus import core_edit
 
             name = self._index.corpus_holding(id, user_id)
             return core_edit(self._index.corpus(name), id) if name else None
@@ -389,7 +396,7 @@ class ArchiveReader:
         return [event.id for event in self._standing_core(user_id, agent_id) if event.fields.get("trust") != "verified"]
 
     def _standing_core(self, user_id: str, agent_id: str | None) -> "list[Event]":
-        from ..tiers.core import standing_edits
+        from ..index.corpus import standing_edits
 
         with self._reading(user_id):
             return list(standing_edits(self._index.user(user_id), agent_id).values())
@@ -442,7 +449,7 @@ class ArchiveReader:
     def consent(self, user_id: str) -> bool | None:
         """Return whether a user agreed to being remembered; None when they never said."""
         with self._reading(user_id):
-            from ..tiers.core import consent
+            from ..index.corpus import consent
 
             return consent(self._index.user(user_id))
 
@@ -510,7 +517,7 @@ class ArchiveReader:
 
     def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "SessionOpening":
         """Return what a new session of a user opens with: the goals and commitments that are still open."""
-        from .overview import SessionOpening, opening
+        from .view import SessionOpening, opening
 
         if not self._long_term:
             return SessionOpening()
@@ -521,7 +528,7 @@ class ArchiveReader:
 
     def census(self, user_id: str | None = None) -> "ArchiveCensus":
         """Count what is held, of everybody or of one user."""
-        from .overview import census
+        from .view import census
 
         with self._reading(user_id):
             return census(self._corpora(user_id), self._clock(), user_id, len(self.open_questions(user_id=user_id)))
@@ -533,6 +540,7 @@ class ArchiveReader:
         """
         with self._reading(user_id):
             names = [name for name in self._names(user_id) if not self._index.catalogue.is_settled(name)]
+            names = [name for name in names if self._index.corpus(name).has_several()]
             if not names:  # as in nearly every search, which need not load what compares
                 return []
             from ..lifecycle.questions import open_questions
@@ -542,7 +550,7 @@ class ArchiveReader:
 
     def waiting(self, *, user_id: str | None = None) -> "list[Waiting]":
         """Return what waits for a person: records, edits of core memory, and what an agent wanted done under taint."""
-        from .overview import waiting
+        from .view import waiting
 
         with self._reading(user_id):
             return waiting(self._corpora(user_id), user_id)

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from ..gate.duplicates import near_duplicate, sought
 from ..index.index import Index
 from ..interface import Decision
-from ..record.errors import InvalidRecord, Reason
 from ..record.events import Event, source_of
-from ..record.lines import JSON, encode_data
+from ..record.lines import JSON, InvalidRecord, Reason, encode_data
 from ..record.record import SHARED, Draft, Origin, Record, corpus_of, unplaced
 from ..words.text import fingerprint
 from .view import Tombstones

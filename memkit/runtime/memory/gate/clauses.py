@@ -11,7 +11,10 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from ..words.text import regex
+from ..words.text import (
+    any_of,  # fmt: skip
+    regex,
+)
 from .vocabulary import (
     A_WORKPLACE,
     AGE,
@@ -81,8 +84,7 @@ from .vocabulary import (
     WHEN,
     WHICH,
     WORKPLACE,
-    any_of,
-)  # fmt: skip
+)
 
 
 def among(one: str, most: int = 3) -> str:

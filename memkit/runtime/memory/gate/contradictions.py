@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..record.record import Record
-from ..words.dates import MONTHS, WEEKDAYS
-from ..words.text import plain, regex, stem
+from ..words.text import MONTHS, WEEKDAYS, plain, regex, stem
 from ..words.wording import EMPTY_WORDS, KEPT, is_negated, is_negation, is_number, words
 
 LONGEST_STATEMENT = 1000

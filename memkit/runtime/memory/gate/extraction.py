@@ -9,19 +9,18 @@ from typing import NamedTuple
 
 from ..record.lines import EMPTY
 from ..record.record import MAX_TEXT_BYTES, Draft, Origin
-from ..words.dates import NUMBERS, WEEKDAYS, dated
-from ..words.text import APOSTROPHES, plain, regex, stem
+from ..words.text import APOSTROPHES, NUMBERS, WEEKDAYS, plain, regex, stem
 from ..words.wording import (
     ERRANDS,
     FUNCTION_WORDS,
     content_words,
+    facts,
     hedged_wording,
     is_negation,
     limit_of,
     sentences,
     words,
 )
-from .facts import facts
 from .statements import read_message, sentences_of
 
 INFERRED_CONFIDENCE = 0.8
@@ -365,6 +364,8 @@ def _first_day(phrase: str, today: date) -> date | None:
 
 def _named_days(phrase: str, today: date, ahead: int) -> tuple[date, date] | None:
     """Return the first and the last day of the day, week, month or year that ``phrase`` names."""
+    from ..words.dates import dated
+
     words = dated(f"in {phrase}", today, ahead=ahead).words
     parts = PARTS.fullmatch(words[0]) if words else None
     if parts is None:

@@ -30,9 +30,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ..interface import ArchiveView, Contradicts, Judgement, UnreadableAnswer
-from ..record.errors import Reason
-from ..record.lines import JSON, normal_time, parse_time
+from ..interface import ArchiveView, Contradicts, Judgement, UnreadableAnswer, WriteSettings
+from ..record.lines import JSON, Reason, normal_time, parse_time
 from ..record.record import (
     ADDED_TO,
     FIELDS,
@@ -52,7 +51,6 @@ from ..record.record import (
     replaced_by,
     union,
 )
-from ..settings import WriteSettings
 from ..words.text import plain
 from .hostile import Suspicion, suspicions
 from .secrets import CONTACT, HIDDEN, PERSONAL, SECRET, kinds, mask

@@ -43,6 +43,14 @@ _TELLING_OR_SPEAKING = tuple(
 )
 """Those of both that a text of letters that ASCII has may hold."""
 LONGEST_PLAIN_WORD = 15
+OWN_WORD = re.compile(
+    r"01[A-Z][0-9A-HJKMNP-TV-Z]{23}"  # the id of a line, from this century on
+    r"|call-[0-9]{1,2}-[0-9]{1,2}|[0-9]{8}T[0-9]{6}-[0-9a-f]{4}"  # the id of a call, and of a session
+    r"|archival_memory_(?:insert|search)|core_memory_(?:append|replace)|conversation_search"
+    r"|memory_retract|plan_task|propose_subtasks|evolve_expression"
+)
+"""What memkit itself writes beside the words of people: longer or with more digits than a plain word, and no secret."""
+_QUOTES = str.maketrans("“”„‘’", '"""\'\'')
 MOST_PLAIN_DIGITS = 4
 
 
@@ -130,16 +138,20 @@ def is_plain(text: str) -> bool:
 
 
 def _is_plain(text: str) -> bool:
+    text = text if text.isascii() else text.translate(_QUOTES)
     if not text.isascii():
         return False
-    pieces = [piece.strip("?!.,:;'()`").replace("'", "") for piece in text.split()]
-    if not all(len(piece) <= LONGEST_PLAIN_WORD and (piece.isalnum() or not piece) for piece in pieces):
+    pieces = [piece.strip("?!.,:;'()`[]{}\"").replace("'", "") for piece in text.split()]
+    odd = [piece for piece in pieces if len(piece) > LONGEST_PLAIN_WORD or not (piece.isalnum() or not piece)]
+    if not all(map(OWN_WORD.fullmatch, odd)):
         return False
     if text.isalpha() and text.islower():  # "user" tells of a secret and gives none
         return True
     lowered = text.lower()
-    few_digits = sum(map(str.isdigit, text)) <= MOST_PLAIN_DIGITS
-    return few_digits and not any(map(lowered.__contains__, _TELLING_OR_SPEAKING))
+    if any(map(lowered.__contains__, _TELLING_OR_SPEAKING)):  # chance may spell one in an id, which tells as much
+        return False
+    ids = sum(char.isdigit() for piece in odd if len(piece) > LONGEST_PLAIN_WORD for char in piece)
+    return sum(map(str.isdigit, text)) - ids <= MOST_PLAIN_DIGITS
 
 
 _is_plain_before = lru_cache(maxsize=256)(_is_plain)

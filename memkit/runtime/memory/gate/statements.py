@@ -14,11 +14,9 @@ from datetime import date
 from itertools import combinations
 from typing import NamedTuple
 
-from ..words.dates import dated
-from ..words.text import regex, stem
-from ..words.wording import hedged_wording, limit_of, sentences, transient_wording
+from ..words.text import any_of, regex, stem
+from ..words.wording import facts, hedged_wording, limit_of, sentences, transient_wording
 from .clauses import ODD, apart, is_plain_clause
-from .facts import facts
 from .vocabulary import (
     ALLERGEN,
     CITY,
@@ -45,7 +43,6 @@ from .vocabulary import (
     PROPER,
     STUDY,
     UP,
-    any_of,
 )
 
 LEAP_DAY = date(2024, 2, 29)
@@ -337,10 +334,16 @@ def slot_of(text: str) -> Slot | None:
         mine = f"my {found['mine']}" if found.get("mine") else ""
         subject = (mine or found.get("s") or "i").lower().replace("our ", "my ")
         value = thing or found.get("v") or ""
-        if relation == "birthday" and re.search(r"\d", value) and not dated(f"in {value}", LEAP_DAY).words:
+        if relation == "birthday" and re.search(r"\d", value) and not _is_a_day(value):
             return None  # no calendar has that day
         return Slot("i" if subject in ("i", "we", "my", "me") else subject, relation, value.strip('"“”'))
     return None
+
+
+def _is_a_day(value: str) -> bool:
+    from ..words.dates import dated
+
+    return bool(dated(f"in {value}", LEAP_DAY).words)
 
 
 def _is_thing(words: str) -> bool:

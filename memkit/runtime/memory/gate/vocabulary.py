@@ -3,17 +3,7 @@
 Each is a pattern for one of some words. What is often said as a figure of speech (a zoo, a nightmare, hell) is in none.
 """
 
-from __future__ import annotations
-
-
-def any_of(words: str) -> str:
-    """Return a pattern for one of some words, in which a line stands for a blank.
-
-    >>> any_of("nuts tree_nuts")
-    '(?:nuts|tree nuts)'
-    """
-    return f"(?:{'|'.join(words.split())})".replace("_", " ")
-
+from ..words.text import any_of
 
 UP = "[A-ZÀ-ÖØ-ÞČĆŁŚŠŽ]"
 PROPER = rf"i?{UP}[\w'&.+#-]*\w\+{{0,2}}|{UP}\.?"

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..interface import ShardProblem
-from ..log.files import DENIED, NO_ROOM, make_private
-from ..log.links import Link, Witness, grown
-from ..log.log import Log, ShardStat, Span, Users, Written, shard_writer, split_lines
-from ..record.errors import MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull
-from ..record.lines import JSON, decode_line, to_text
+from ..log.clone import DENIED, NO_ROOM, make_private
+from ..log.log import Link, Log, ShardStat, Span, Users, Witness, Written, grown, shard_writer, split_lines
+from ..record.lines import JSON, MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull, decode_line, to_text
 from ..record.record import corpus_of, file_stem, user_corpus
 from .chains import SCHEMA as CHAINS
 from .chains import TAMPERED, ChainedLine, Chains, entry_of, shard_order

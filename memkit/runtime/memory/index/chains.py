@@ -13,8 +13,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..interface import ShardProblem
-from ..log.links import Forged, Link, Witness, WriterHead, claimed_link, is_own, link_of, read_link
-from ..log.log import Log, Tip, shard_writer
+from ..log.log import (
+    Forged,
+    Link,
+    Log,
+    Tip,
+    Witness,
+    WriterHead,
+    claimed_link,
+    is_own,
+    link_of,
+    read_link,
+    shard_writer,
+)
 from ..record.lines import JSON
 from ..record.record import CONSENT, user_corpus
 

@@ -5,12 +5,13 @@ What takes lines in and reads events is imported when there are any: a search of
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..record.record import Record, told_when
+from ..record.lines import JSON
+from ..record.record import Record, kind_of, told_when
 from ..words.text import TOKENS_VERSION
 from .catalogue import VECTORS, Database
 from .words import SCHEMA as WORDS_SCHEMA
@@ -304,6 +305,10 @@ class CorpusIndex:
         """Return how many records there are, whatever became of them."""
         return int(self._sql.execute("SELECT count(*) FROM records").fetchone()[0])
 
+    def has_several(self) -> bool:
+        """Return whether there is more than one record, whatever became of it; only then two may contradict."""
+        return len(self.sql.execute("SELECT 1 FROM records LIMIT 2").fetchall()) > 1
+
     def live_documents(self) -> set[int]:
         """Return the documents of all live records."""
         return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
@@ -496,3 +501,78 @@ def _moment(line: str) -> str:
 
     event = Event.from_data(json.loads(line))
     return f"{event.at}\x01{event.id}"
+
+
+# What a corpus says about its user besides records, read from its events: core sections and consent.
+
+CORE = "core/"
+
+
+def core_target(section: str) -> str:
+    """Return what an edit of ``section`` has as its target."""
+    return f"{CORE}{section}"
+
+
+def core_sections(corpus: CorpusIndex, agent_id: str | None = None) -> dict[str, str]:
+    """Return every section of one agent with its latest text that was admitted; an emptied section is left out.
+
+    None is the agent of a user who names none; its sections are no other agent's.
+    """
+    told = {section: str(event.fields.get("text", "")) for section, event in standing_edits(corpus, agent_id).items()}
+    return {section: text for section, text in told.items() if text}
+
+
+def standing_edits(corpus: CorpusIndex, agent_id: str | None = None) -> "dict[str, Event]":
+    """Return the latest edit of each section of one agent that was admitted."""
+    edits = [event for event, trust in core_edits(corpus) if trust not in ("quarantined", "rejected")]
+    return {event.target.removeprefix(CORE): event for event in edits if event.agent_id == agent_id}
+
+
+def core_history(corpus: CorpusIndex) -> list[dict[str, JSON]]:
+    """Return every edit of every section of every agent, oldest first."""
+    return [
+        {
+            "id": event.id, "section": event.target.removeprefix(CORE), "text": event.fields.get("text", ""),
+            "at": event.at, "actor": event.actor, "reason": event.reason, "trust": trust, "user_id": event.user_id,
+            "agent_id": event.agent_id, "taint": _taint(event, trust), "session_id": event.session_id,
+            "turn_id": event.fields.get("turn_id"),
+        }
+        for event, trust in core_edits(corpus)
+    ]  # fmt: skip
+
+
+def core_edit(corpus: CorpusIndex, id: str) -> dict[str, JSON] | None:
+    """Return one edit of a section; None where ``id`` is nothing of the kind."""
+    return next((edit for edit in core_history(corpus) if edit["id"] == id), None)
+
+
+def core_edits(corpus: CorpusIndex) -> "list[tuple[Event, str]]":
+    """Return the edits in order, each with its present trust."""
+    return [(event, _trust(corpus, event)) for event in corpus.events(op="core")]
+
+
+def edits_of_session(corpus: CorpusIndex, session_id: str) -> int:
+    """Return how many edits an agent made in a session in its own words; what the user said is verified."""
+    edits = corpus.events(op="core")
+    own = (event for event in edits if event.session_id == session_id and event.fields.get("trust") != "verified")
+    return sum(kind_of(event.actor) == "agent" for event in own)
+
+
+def consent(corpus: CorpusIndex) -> bool | None:
+    """Return what the user said last about being remembered; None when they never did."""
+    events = corpus.events(op="consent")
+    return bool(events[-1].fields.get("granted")) and not corpus.withholds_consent() if events else None
+
+
+def _taint(event: "Event", trust: str) -> list[JSON]:
+    """Return what may have steered an edit; a person who approved it lifted that."""
+    told = event.fields.get("taint")
+    return list(told) if isinstance(told, list) and trust != "verified" else []
+
+
+def _trust(corpus: CorpusIndex, event: "Event") -> str:
+    trust = str(event.fields.get("trust", "verified"))
+    verdicts: Mapping[str, str] = {"approve": "verified", "reject": "rejected", "revoke": "rejected"}
+    for later in corpus.events(target=event.id):
+        trust = verdicts.get(later.op, trust)
+    return trust

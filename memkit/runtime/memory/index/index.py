@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ..log.links import Link
-from ..log.log import Log, Observe, Span, Users, Written
+from ..log.log import Link, Log, Observe, Span, Users, Written
 from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
 from ..record.record import CONSOLIDATED, OPEN_TRUSTS, SHARED, Record, file_stem, replaced_by, unplaced, user_corpus
 from ..words.text import fingerprint, query_terms

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..log.log import Span
-from ..record.errors import InvalidRecord
-from ..record.lines import JSON, encode_data, normal_time, parse_time
+from ..record.lines import JSON, InvalidRecord, encode_data, normal_time, parse_time
 from ..record.record import OPEN_TRUSTS, PERSONS, SHARED, Record, begins, replaced_by
-from ..words.dates import AHEAD, dated, day_words
-from ..words.text import fingerprint, tokens
+from ..words.text import AHEAD, day_words, fingerprint, may_name_a_date, tokens
 from .chains import asked_in
 from .words import WordIndex
 
@@ -132,7 +130,12 @@ def found_by(record: Record) -> list[str]:
     """Return the words that a record is found by: of its key and text, of its day, and of dates it names."""
     day, told = parse_time(record.valid_from or record.created_at).date(), record.text
     named = tokens(record.key) if record.key else []
-    return [*named, *tokens(told), *day_words(day), *dated(told, day, ahead=AHEAD).words]
+    words = [*named, *tokens(told), *day_words(day)]
+    if may_name_a_date(told):
+        from ..words.dates import dated
+
+        words += dated(told, day, ahead=AHEAD).words
+    return words
 
 
 def _settle_all(

@@ -11,12 +11,10 @@ from functools import partial
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..interface import Hit, Loser, SearchReport
+from ..interface import Hit, Loser, RetrievalSettings, SearchReport, Weights
 from ..record.lines import normal_time, parse_time
 from ..record.record import SHARED, Record, is_for, is_valid, was_true
-from ..settings import RetrievalSettings, Weights
-from ..words.dates import dated
-from ..words.text import names, query_terms, words
+from ..words.text import may_name_a_date, names, query_terms, words
 from .corpus import CorpusIndex, FoundRecord
 from .words import (
     BRIDGE,
@@ -87,8 +85,7 @@ def search(
 
     ``related`` says which records relations lead to from what the question names.
     """
-    named = dated(question.query, question.now.date())
-    terms = [*query_terms(named.rest), *named.words]
+    terms = _terms(question.query, question.now)
     hits: list[Hit] = []
     losers: list[Loser] = []
     held = list(corpora)
@@ -103,6 +100,16 @@ def search(
     outranked = [Loser(hit.id, "rank") for hit in hits[len(kept) :]]
     how = "off" if meaning is None else "exact" if meaning.is_exact else "approximate"
     return SearchReport(kept, not hits, (*outranked, *losers), how)
+
+
+def _terms(query: str, now: datetime) -> list[str]:
+    """Return the words that a question looks for: its own, and those of the dates that it names."""
+    if not may_name_a_date(query):
+        return query_terms(query)
+    from ..words.dates import dated
+
+    named = dated(query, now.date())
+    return [*query_terms(named.rest), *named.words]
 
 
 def _ask(

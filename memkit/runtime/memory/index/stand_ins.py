@@ -9,10 +9,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ..log.links import Link, Witness, is_own, read_link
-from ..log.log import Span, shard_writer
-from ..record.errors import InvalidRecord
-from ..record.lines import JSON, encode_data
+from ..log.log import Link, Span, Witness, is_own, read_link, shard_writer
+from ..record.lines import JSON, InvalidRecord, encode_data
 from ..record.record import CONSENT, corpus_of, unplaced, user_corpus
 
 _WRONG = """SELECT shard, number, id, owner, type, claimed, names FROM flaws

@@ -20,7 +20,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..words.dates import is_day
+from ..words.text import is_day
 
 K1, B = 1.2, 0.75
 WEIGHTY_TERMS = 8

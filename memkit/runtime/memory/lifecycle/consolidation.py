@@ -21,11 +21,11 @@ from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
 
 from ..gate.duplicates import duplicate_groups
-from ..gate.facts import facts
+from ..interface import MemorySettings
 from ..record.lines import JSON, parse_time, seconds_before
 from ..record.record import TRUSTS, Draft, Record, item_of
-from ..settings import MemorySettings
 from ..words.text import first_sentence
+from ..words.wording import facts
 from .retelling import retold
 
 KINDS = ("event", "outcome")

@@ -23,9 +23,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..index.catalogue import Use
+from ..interface import ForgetSettings
 from ..record.lines import parse_time
 from ..record.record import Record, replaced_by
-from ..settings import ForgetSettings
 
 if TYPE_CHECKING:
     from ..index.corpus import CorpusIndex

@@ -13,7 +13,6 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from ..gate.extraction import PERSON_WORDS, draft_from_tool
-from ..gate.facts import facts
 from ..gate.statements import (
     MARKER,
     PlainStatement,
@@ -27,10 +26,9 @@ from ..gate.statements import (
 )
 from ..interface import Decision
 from ..record.record import Origin, Record, field_problems
-from ..words.dates import NUMBERS
 from ..words.relations import is_told
-from ..words.text import plain, regex, stem
-from ..words.wording import content_words, is_negated, is_negation, is_number, words
+from ..words.text import NUMBERS, plain, regex, stem
+from ..words.wording import content_words, facts, is_negated, is_negation, is_number, words
 
 LONGEST = 300
 """Characters of one piece."""

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..gate.contradictions import contradict, grounds
 from ..index.index import Index
-from ..record.errors import NotAllowed
-from ..record.lines import JSON, kept_time, normal_time
+from ..record.lines import JSON, NotAllowed, kept_time, normal_time
 from ..record.record import Record, audience_of, begins, can_meet, corpus_of, is_valid, item_of
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..gate.facts import facts
 from ..record.record import Record
 from ..words.text import regex
-from ..words.wording import content_words, is_negation, is_number, sentences, words
+from ..words.wording import content_words, facts, is_negation, is_number, sentences, words
 
 USER = "User"
 FRAME = regex(

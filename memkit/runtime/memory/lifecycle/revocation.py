@@ -13,11 +13,10 @@ from typing import NamedTuple
 from ..gate.duplicates import likeness
 from ..gate.extraction import is_users_own
 from ..gate.secrets import mask
-from ..index.corpus import CorpusIndex
+from ..index.corpus import CorpusIndex, core_edits
 from ..record.events import Event, successor_named, takes_places
 from ..record.lines import JSON
 from ..record.record import PERSONS, Record, replaced_by
-from ..tiers.core import core_edits
 
 GIVEN = ("evidence", "confirm", "contradict", "update", "approve", "restore", "supersede")
 """What is taken back of the things that a source said about records of others."""

@@ -26,8 +26,7 @@ from typing import Any
 
 from ..gate.contradictions import contradict, stated_value
 from ..gate.duplicates import LEAST_ALIKE, likeness
-from ..record.errors import InvalidRecord
-from ..record.lines import JSON, parse_time
+from ..record.lines import JSON, InvalidRecord, parse_time
 from ..record.record import BESIDE_DRAFT, FIELDS, TRUSTS, Draft, Record, audience_of
 from ..words.text import plain, regex
 

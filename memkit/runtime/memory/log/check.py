@@ -10,9 +10,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..interface import ShardProblem
-from ..record.errors import InvalidRecord
 from ..record.events import OPERATIONS, Event
-from ..record.lines import DECODER, JSON, SealDamaged, Sealer, decode_line, is_sealed
+from ..record.lines import DECODER, JSON, InvalidRecord, SealDamaged, Sealer, decode_line, is_sealed
 from ..record.record import check_record, corpus_of, is_to_hide, unplaced
 from .log import Log
 

@@ -8,17 +8,19 @@ no file needs a signature of its own, and what lies anywhere else is not read.
 
 The place is the folder's device and inode, which survive a move, and its path, which survives what has no lasting
 inodes. A copy is at neither, and begins anew.
+
+Its files are opened as they are here: in private folders, regular ones, inside of the store.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..record.errors import NothingOfItsOwn
-from .files import MACHINE, make_private
+from ..record.lines import LeadsOut, NothingOfItsOwn, StoreReadOnly
 
 try:  # what hashlib brings along costs more time than a search
     from _blake2 import blake2b
@@ -27,6 +29,132 @@ except ImportError:
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
+
+DENIED = (errno.EROFS, errno.EACCES, errno.EPERM)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Why a file cannot be opened, or takes nothing more."""
+MACHINE = ".memkit"
+"""The folder of a store that holds what belongs to this machine."""
+_OPEN_TO_OTHERS = 0o077
+_IGNORES_ITSELF = b"*\n"
+"""Whatever the ``.gitignore`` above it says: sessions, audit log and index are clear text, and no history forgets."""
+
+
+def make_private(folder: Path) -> None:
+    """Make ``folder`` and what is missing above it; from ``.memkit`` on, only for this user and ignored by git.
+
+    ``mkdir`` gives its mode to the last folder alone, so ``.memkit`` would be open to whoever made none of it.
+    """
+    for place in reversed((folder, *folder.parents)):
+        if not place.is_dir():
+            place.mkdir(mode=0o700 if MACHINE in place.parts else 0o777, exist_ok=True)
+            if place.name == MACHINE:
+                _ignore(place)
+
+
+def require_private(root: Path) -> None:
+    """See to it that the machine's folder of a store, where it has one, is this user's alone and ignored by git.
+
+    Raises:
+        StoreReadOnly: A pipe or a device lies in it.
+        LeadsOut: It is a link out of the store, or holds one: what memkit keeps there would end somewhere else.
+    """
+    place = root / MACHINE
+    require_inside(root, place)
+    if not place.is_dir():
+        return
+    for folder in (place, place / "state", place / "cache"):
+        for entry in _entries(folder):
+            if entry.is_symlink():
+                require_inside(root, Path(entry.path))
+            elif not entry.is_file() and not entry.is_dir():
+                raise StoreReadOnly(f"{entry.path} is no file and no folder, and whoever opens it may wait. Delete it.")
+    with suppress(OSError):  # a store that cannot be written can still be read
+        found = place.stat()
+        if found.st_uid == os.geteuid() and found.st_mode & _OPEN_TO_OTHERS:
+            place.chmod(stat.S_IMODE(found.st_mode) & ~_OPEN_TO_OTHERS)
+        _ignore(place)
+
+
+def _ignore(place: Path) -> None:
+    """Let git ignore a folder and all that is in it, this file included."""
+    path = place / ".gitignore"
+    with suppress(OSError):
+        if whole_file(path) == _IGNORES_ITSELF:
+            return
+    beside = path.with_name(f".gitignore.{os.getpid()}.new")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.write(descriptor, _IGNORES_ITSELF)
+    finally:
+        os.close(descriptor)
+    beside.replace(path)
+
+
+def _entries(folder: Path) -> list["os.DirEntry[str]"]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def open_regular(path: Path, flags: int, mode: int = 0o600, *, folder: int | None = None) -> int:
+    """Return a descriptor of a regular file; raises ``OSError`` for whatever else lies there, a link to one included.
+
+    A relative ``path`` starts at the folder that ``folder`` is a descriptor of, where one is given.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, mode, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "It is not a regular file", str(path))
+
+
+def whole_file(path: Path) -> bytes:
+    """Return what a regular file holds; raises ``OSError`` for whatever else lies there."""
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+        return file.read()
+
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def require_inside(root: Path, path: Path) -> None:
+    """Raise ``LeadsOut`` where a link on the way to ``path`` leads out of ``root``; nothing needs to be there yet."""
+    _below(root, path)
+
+
+def open_inside(root: Path, path: Path, flags: int, mode: int = 0o600) -> int:
+    """Return a descriptor of the regular file at ``path``, which is no link itself, in the store at ``root``.
+
+    Each folder is opened in the one above it, so a link that somebody puts on the way meanwhile is not followed.
+
+    Raises:
+        LeadsOut: A link on the way leads out of ``root``.
+        OSError: It cannot be opened, or is no regular file.
+    """
+    with ExitStack() as opened:
+        here = os.open(os.path.realpath(root), _FOLDER_FLAGS)
+        opened.callback(os.close, here)
+        for folder in _below(root, path.parent).parts:
+            here = os.open(folder, _FOLDER_FLAGS, dir_fd=here)
+            opened.callback(os.close, here)
+        return open_regular(Path(path.name), flags, mode, folder=here)
+
+
+def _below(root: Path, path: Path) -> Path:
+    """Return the path from ``root`` to where ``path`` really is."""
+    home, target = os.path.realpath(root), os.path.realpath(path)
+    if target != home and not target.startswith(home.rstrip(os.sep) + os.sep):
+        raise LeadsOut(
+            f"{path} leads out of the store through a link, to {target}. Nothing is read or written there; "
+            "put a folder or a file in the place of the link."
+        )
+    return Path(os.path.relpath(target, home))
+
+
+# What a clone keeps for itself.
 
 STATE, CACHE = "state", "cache"
 AUDIT = "audit"

@@ -10,17 +10,159 @@ import errno
 import fcntl
 import os
 import re
+import struct
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from threading import Event, Lock, Thread
 
-from ..record.errors import MAKE_ROOM, InvalidRecord, StoreFull, StoreReadOnly
-from ..record.lines import EMPTY, JSON, to_text
-from .clone import lock_file, state_folder
-from .files import DENIED, NO_ROOM, locked, make_private, open_inside, require_inside
-from .links import Witness
-from .log import Observe, OneWriter, ShardStat, SharedShards, Span, Users, Written, is_whole, shard_writer
+from ..record.lines import EMPTY, JSON, MAKE_ROOM, InvalidRecord, StoreFull, StoreLocked, StoreReadOnly, to_text
+from .clone import DENIED, NO_ROOM, lock_file, make_private, open_inside, require_inside, state_folder
+from .log import Observe, OneWriter, ShardStat, SharedShards, Span, Users, Witness, Written, is_whole, shard_writer
+
+# One lock between processes.
+
+SHORT, STEP = 1.0, 0.005
+"""Seconds of a short wait, and after which it asks again."""
+# Of the open file, like flock's, where POSIX locks are the process's: any descriptor closed anywhere would end them.
+_QUEUE_WAITING: int | None = getattr(fcntl, "F_OFD_SETLKW", None)
+_QUEUE_AT_ONCE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
+
+
+def take(descriptor: int, timeout: float) -> bool:
+    """Take the lock of an open file exclusively; return False where that took more than ``timeout`` seconds.
+
+    Closing the file gives it back, and so does the end of the process. Whoever waits for less than ``SHORT`` stands in
+    no queue: a place there that is given up would take the lock for a moment once it comes, and look like a holder.
+    """
+    if timeout < SHORT:
+        return _before_long(descriptor, timeout)
+    if _at_once(descriptor):
+        return True
+    turn = _Turn(descriptor)
+    try:
+        turn.came.wait(timeout)
+    finally:
+        taken = turn.settle()
+    return taken
+
+
+def _before_long(descriptor: int, timeout: float) -> bool:
+    deadline = time.monotonic() + timeout
+    while not _taken(descriptor):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(STEP)
+    return True
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _at_once(descriptor: int) -> bool:
+    """Take the lock if nobody holds it and nobody waits."""
+    try:
+        _queue(descriptor, _QUEUE_AT_ONCE)
+    except BlockingIOError:
+        return False
+    try:
+        return _taken(descriptor)
+    finally:
+        _queue(descriptor, _QUEUE_AT_ONCE, fcntl.F_UNLCK)
+
+
+class _Turn:
+    """A place in the queue, held by a thread: the kernel's waits know no time-out, and an interrupt has to end them."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.came = Event()
+        self._descriptor = os.dup(descriptor)  # of the same open file, so that closing the first does not end the wait
+        self._guard = Lock()
+        self._is_over = False
+        self._error: OSError | None = None
+        Thread(target=self._wait, name="lock", daemon=True).start()
+
+    def settle(self) -> bool:
+        """Return whether the lock was given; from now on it is not taken any more."""
+        with self._guard:
+            self._is_over = True
+            if self._error is not None:
+                raise self._error
+            return self.came.is_set()
+
+    def _wait(self) -> None:
+        error: OSError | None = None
+        try:
+            _queue(self._descriptor, _QUEUE_WAITING)
+            if not self._is_over:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            _queue(self._descriptor, _QUEUE_AT_ONCE, fcntl.F_UNLCK)
+        except OSError as failed:
+            error = failed
+        with self._guard:
+            if self._is_over:
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            self._error = error
+            self.came.set()
+        os.close(self._descriptor)
+
+
+def _queue(descriptor: int, how: int | None, kind: int = fcntl.F_WRLCK) -> None:
+    """Enter or leave the queue, the first byte of the same file; where the system has no such lock, there is none."""
+    if how is not None:
+        fcntl.fcntl(descriptor, how, struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, 1, 0))
+
+
+@contextmanager
+def locked(path: Path, *, timeout: float) -> Iterator[None]:
+    """Hold the store's lock for the time of the block; whoever asked first gets it first.
+
+    Raises:
+        StoreLocked: ``timeout`` seconds were not enough.
+    """
+    descriptor = _open(path)
+    try:
+        if not take(descriptor, timeout):
+            raise StoreLocked(
+                f"Another process has held {path} for {timeout:g} s. Try again when it is done; nothing was stored."
+            )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether somebody holds the store's lock just now."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return not take(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    try:
+        make_private(path.parent)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        if error.errno in DENIED:
+            raise StoreReadOnly(
+                f"{path.parent} cannot be written ({error.strerror}). Nothing was stored; check its permissions."
+            ) from None
+        raise
+
+
+# The shards.
 
 SHARD_LIMIT = 2 * 1024 * 1024
 MONTH = r"\d{4}-\d{2}"

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
-from .errors import InvalidRecord
-from .lines import JSON
+from .lines import JSON, InvalidRecord
 from .record import CHANGEABLE, OPEN_TRUSTS, PERSONS, Record, begins, field_problems, kind_of, with_fields
 
 OPERATIONS = (

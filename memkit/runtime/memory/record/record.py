@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, NamedTuple, cast
 
-from .errors import InvalidRecord
-from .lines import EMPTY, JSON, SEALED, is_sealed, kept_time, legible, normal_time, parse_time, to_text
+from .lines import EMPTY, JSON, SEALED, InvalidRecord, is_sealed, kept_time, legible, normal_time, parse_time, to_text
 
 try:  # what hashlib brings along costs more time than a search
     from _blake2 import blake2b
@@ -238,7 +237,7 @@ class Record(NamedTuple):
     relation: Annotated[JSON, Field("relation", "payload", "drop", "drop", "mask", "hide")] = None
     """How they hang together: subject, predicate, object, and from when to when; a list where it says several."""
     link: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
-    """Which line of its writer came before, and a digest of that and of this one (``log/links``)."""
+    """Which line of its writer came before, and a digest of that and of this one (``log/log``)."""
     salt: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
     """Random to everybody but its writer; without it the digest of a short text could be guessed."""
     relinked: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, TypeAlias
 
-from ..settings import GIVEN_SECTIONS, ContextSettings, ConversationSettings, CoreSettings, MemorySettings
+from ..interface import GIVEN_SECTIONS, ContextSettings, ConversationSettings, CoreSettings, MemorySettings
 from .budget import SHORTENED, Summarise, counter, extend_summary, fair_share, retold, shortened
 
 Message: TypeAlias = dict[str, Any]

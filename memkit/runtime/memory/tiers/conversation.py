@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from ..index.search import BY_WORDS, spread
 from ..index.words import BRIDGE, BRIDGED, FULL, LENT, NEAR, CorpusStatistics, lent, rare, saturation
-from ..words.dates import AHEAD, dated, day_words
-from ..words.text import names, query_terms, tokens, words
+from ..words.text import AHEAD, day_words, may_name_a_date, names, query_terms, tokens, words
 
 LONGEST_KEPT = 2000
 """Characters of a text whose tokens are kept for the next search."""
@@ -175,8 +174,10 @@ class ConversationIndex:
         )
 
     def _terms(self, query: str, today: date | None) -> list[str]:
-        if not self.recipe.dates or today is None:
+        if not self.recipe.dates or today is None or not may_name_a_date(query):
             return list(dict.fromkeys(self.recipe.terms(query)))
+        from ..words.dates import dated
+
         named = dated(query, today)
         return list(dict.fromkeys([*named.words, *self.recipe.terms(named.rest)]))
 
@@ -271,7 +272,9 @@ def _words(one: Utterance, recipe: Recipe) -> tuple[str, ...]:
     found = list(recipe.tokens(f"{one.text} {one.caption}" if recipe.captions and one.caption else one.text))
     if recipe.dates and one.day is not None:
         found += day_words(one.day)
-    if recipe.relative and one.day is not None:
+    if recipe.relative and one.day is not None and may_name_a_date(one.text):
+        from ..words.dates import dated
+
         found += dated(one.text, one.day, ahead=AHEAD).words
     return tuple(found)
 

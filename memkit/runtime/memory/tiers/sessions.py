@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..gate.secrets import mask, masked_tree
-from ..log.files import make_private, open_regular, whole_file
+from ..log.clone import make_private, open_regular, whole_file
 from ..record.lines import DECODER, NoSealer, Sealer, shown
 
 if TYPE_CHECKING:

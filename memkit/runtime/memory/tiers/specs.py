@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..record.errors import ArchiveError
+from ..interface import GIVEN_SECTIONS
+from ..record.lines import ArchiveError
 from ..record.record import TYPES
-from ..settings import GIVEN_SECTIONS
 
 MAX_RESULTS = 50
 

@@ -8,20 +8,26 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from typing import Any, Protocol
 
-from ..gate.facts import facts
 from ..gate.secrets import mask, masked_tree
-from ..interface import ACCOUNTED, ANYWHERE, Circumstances, Decision, Hit, SearchReport, StoredRecord, accounted
-from ..record.errors import Refused
-from ..record.lines import CHANCE_BITS, JSON, encode
+from ..interface import (
+    ACCOUNTED,
+    ANYWHERE,
+    Circumstances,
+    Decision,
+    Hit,
+    MemorySettings,
+    SearchReport,
+    StoredRecord,
+    accounted,
+)
+from ..record.lines import CHANCE_BITS, JSON, Refused, encode
 from ..record.record import MAX_TEXT_BYTES, Draft, Origin, Record, union
-from ..settings import MemorySettings
-from ..words.wording import content_words
+from ..words.wording import content_words, facts
 from .context import MainContext, Message
 from .fence import fence, fence_turns, visible
-from .recall import RecallMemory, asks_for_beginning
+from .recall import LEAST_SHARE, SHARE, RecallMemory, TurnRecall, asks_for_beginning, pieces_of, recall_for_turn
 from .sessions import KNOWN, SessionTurn
 from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments, ignored, own_names, specs_with
-from .turn_recall import LEAST_SHARE, SHARE, TurnRecall, pieces_of, recall_for_turn
 
 MAX_KEPT_TEXT = 4000
 """Characters of a tool's result that recall keeps."""

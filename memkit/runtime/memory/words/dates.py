@@ -7,27 +7,12 @@ was said on a day holds all four of them; a phrase that names a day, a week, a m
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-HINTS = frozenset(
-    f"{word}{plural}" for plural in ("", "s") for word in (
-        *MONTHS, *(name[:3] for name in MONTHS), "sept", *WEEKDAYS, "today", "tonight", "yesterday", "tomorrow", "ago",
-    )
-)  # fmt: skip
-UNITS = frozenset(("week", "month", "year", "weekend"))
-WHICH = frozenset(("last", "past", "this", "next", "previous", "coming"))
-"""Without a hint, one of these beside a unit, or a year, a text names no date, and no pattern need look for one."""
-LETTERS, YEAR = re.compile("[a-z]+"), re.compile(r"(?:19|20)\d\d")
+from .text import MONTHS, NUMBERS, WEEKDAYS, WHICH, day_word, may_name_a_date, month_word, week_word
+
 FEW, COUPLE = 3, 2
-AHEAD = 6
-"""Months ahead that a month without a year may lie in what was said; a question means one that has begun."""
 
 
 class Dated(NamedTuple):
@@ -35,21 +20,6 @@ class Dated(NamedTuple):
 
     words: tuple[str, ...]
     rest: str
-
-
-@lru_cache(maxsize=512)
-def day_words(day: date) -> tuple[str, ...]:
-    """Return the words of a day.
-
-    >>> day_words(date(2026, 3, 14))
-    ('d_2026', 'd_2026_03', 'd_2026_w11', 'd_2026_03_14')
-    """
-    return (f"d_{day.year:04}", _month(day), _week(day), _day(day))
-
-
-def is_day(word: str) -> bool:
-    """Return whether a word is one of those four."""
-    return word.startswith("d_")
 
 
 def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
@@ -62,7 +32,7 @@ def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
     >>> dated("the trip in March 2026", date(2026, 11, 21))
     Dated(words=('d_2026_03',), rest='the trip  ')
     """
-    if not _may_name_a_date(text):
+    if not may_name_a_date(text):
         return Dated((), text)
     found: list[str] = []
 
@@ -75,14 +45,6 @@ def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
 
     rest = _phrases().sub(take, text)
     return Dated(tuple(dict.fromkeys(found)), rest)
-
-
-@lru_cache(maxsize=4096)
-def _may_name_a_date(text: str) -> bool:
-    if ("19" in text or "20" in text) and YEAR.search(text):
-        return True
-    held = LETTERS.findall(text.lower())
-    return not HINTS.isdisjoint(held) or not (UNITS.isdisjoint(held) or WHICH.isdisjoint(held))
 
 
 @cache
@@ -121,7 +83,7 @@ def _read(match: re.Match[str], today: date, ahead: int) -> str | None:
 
 
 def _iso(match: re.Match[str], today: date, ahead: int) -> str:
-    return _day(date.fromisoformat(match["iso"].replace("/", "-")))
+    return day_word(date.fromisoformat(match["iso"].replace("/", "-")))
 
 
 def _iso_month(match: re.Match[str], today: date, ahead: int) -> str:
@@ -134,7 +96,7 @@ def _calendar_day(match: re.Match[str], today: date, ahead: int) -> str:
     numbers = [int(number) for number in re.findall(r"\d+", phrase)]
     years = [number for number in numbers if number > 31]
     day = next(number for number in numbers if number <= 31)
-    return _day(date(years[0], month, day) if years else _last_begun(month, day, today, ahead))
+    return day_word(date(years[0], month, day) if years else _last_begun(month, day, today, ahead))
 
 
 def _month_year(match: re.Match[str], today: date, ahead: int) -> str:
@@ -145,35 +107,35 @@ def _month_year(match: re.Match[str], today: date, ahead: int) -> str:
 def _ago(match: re.Match[str], today: date, ahead: int) -> str:
     count, unit = _number(match["count"].lower()), match["unit"].lower()
     if unit == "day":
-        return _day(today - timedelta(days=count))
+        return day_word(today - timedelta(days=count))
     if unit == "week":
-        return _week(today - timedelta(weeks=count))
-    return _month(_months_on(today, -count)) if unit == "month" else f"d_{today.year - count:04}"
+        return week_word(today - timedelta(weeks=count))
+    return month_word(_months_on(today, -count)) if unit == "month" else f"d_{today.year - count:04}"
 
 
 def _near(match: re.Match[str], today: date, ahead: int) -> str:
     step = {"this": 0, "next": 1, "coming": 1}.get(match["which"].lower(), -1)
     what = match["what"].lower()
     if what in WEEKDAYS:
-        return _day(_weekday(what, today, step))
+        return day_word(_weekday(what, today, step))
     if what in ("week", "weekend"):
-        return _week(today + timedelta(weeks=step))
-    return _month(_months_on(today, step)) if what == "month" else f"d_{today.year + step:04}"
+        return week_word(today + timedelta(weeks=step))
+    return month_word(_months_on(today, step)) if what == "month" else f"d_{today.year + step:04}"
 
 
 def _side(match: re.Match[str], today: date, ahead: int) -> str:
     phrase = " ".join(match["side"].lower().split())
     steps = {"day before yesterday": -2, "yesterday": -1, "tomorrow": 1, "day after tomorrow": 2}
-    return _day(today + timedelta(days=steps.get(phrase, 0)))
+    return day_word(today + timedelta(days=steps.get(phrase, 0)))
 
 
 def _bare_weekday(match: re.Match[str], today: date, ahead: int) -> str:
-    return _day(_weekday(match["weekday"].lower(), today, 1 if ahead else -1))
+    return day_word(_weekday(match["weekday"].lower(), today, 1 if ahead else -1))
 
 
 def _bare_month(match: re.Match[str], today: date, ahead: int) -> str:
     follows = " next " in f" {match[0].lower()} "
-    return _month(_last_begun(_month_number(match["month"]), 1, today, 12 if follows else ahead))
+    return month_word(_last_begun(_month_number(match["month"]), 1, today, 12 if follows else ahead))
 
 
 def _year(match: re.Match[str], today: date, ahead: int) -> str:
@@ -185,19 +147,6 @@ READERS: dict[str, Callable[[re.Match[str], date, int], str]] = {
     "month_year": _month_year, "ago": _ago, "near": _near, "side": _side, "weekday": _bare_weekday,
     "month": _bare_month, "year": _year,
 }  # fmt: skip
-
-
-def _day(day: date) -> str:
-    return f"d_{day.year:04}_{day.month:02}_{day.day:02}"
-
-
-def _week(day: date) -> str:
-    year, week, _ = day.isocalendar()
-    return f"d_{year:04}_w{week:02}"
-
-
-def _month(day: date) -> str:
-    return f"d_{day.year:04}_{day.month:02}"
 
 
 @cache

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .dates import MONTHS, WEEKDAYS
-from .text import regex
+from .text import MONTHS, WEEKDAYS, regex
 from .text import words as named_by
 from .wording import hedged_wording, is_negation, sentences, words
 

@@ -6,6 +6,7 @@ Patterns are compiled when the first text needs them, which most processes never
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from datetime import date
 from functools import cached_property, lru_cache
 from typing import Any, cast
 from weakref import WeakSet
@@ -65,6 +66,15 @@ def compile_patterns(marks: Iterable[int]) -> None:
 def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return what ``re.compile`` does, compiled when it is first asked: most texts ask few patterns."""
     return cast("re.Pattern[str]", _Pattern(pattern, flags))
+
+
+def any_of(words: str) -> str:
+    """Return a pattern for one of some words, in which a line stands for a blank.
+
+    >>> any_of("nuts tree_nuts")
+    '(?:nuts|tree nuts)'
+    """
+    return f"(?:{'|'.join(words.split())})".replace("_", " ")
 
 
 def shape(word: str) -> str:
@@ -251,19 +261,6 @@ def names(text: str) -> list[str]:
     return query_terms(" ".join(found for found in CAPITAL.findall(text) if found[0].isupper()))
 
 
-LINKING = frozenset(("my", "our", "the", "makes", "builds", "produces", "manufactures", "develops", "sells", "offers"))
-
-
-def may_relate(text: str) -> bool:
-    """Return whether ``text`` may say how two things hang together: it names two, or one of the user's own affairs.
-
-    >>> may_relate("Bob is the CTO of Acme"), may_relate("Ada drinks tea"), may_relate("i like tea")
-    (True, False, False)
-    """
-    named = [word for word in text.split() if word[0].isupper() and word not in ("The", "A", "An", "It", "This")]
-    return len(named) > 1 or (len(named) == 1 and not LINKING.isdisjoint(text.lower().split()))
-
-
 def _pieces(word: str, *, singles: bool) -> Iterator[str]:
     if word.isascii() or not re.search(UNSPACED, word):
         yield stem(word)
@@ -378,3 +375,64 @@ def first_sentence(text: str) -> str:
     """Return the first sentence of ``text``, cut where it is too long for a line."""
     first = next((part.strip() for part in SENTENCE_END.split(text) if part.strip()), "")
     return first if len(first) <= LINE_LIMIT else first[: LINE_LIMIT - 1].rstrip() + "…"
+
+
+# The words of a calendar, as which a day is found; what reads the phrases that name one is ``dates``.
+
+MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+DATE_HINTS = frozenset(
+    f"{word}{plural}" for plural in ("", "s") for word in (
+        *MONTHS, *(name[:3] for name in MONTHS), "sept", *WEEKDAYS, "today", "tonight", "yesterday", "tomorrow", "ago",
+    )
+)  # fmt: skip
+UNITS = frozenset(("week", "month", "year", "weekend"))
+WHICH = frozenset(("last", "past", "this", "next", "previous", "coming"))
+"""Without a hint, one of these beside a unit, or a year, a text names no date, and no pattern need look for one."""
+_LETTERS, _YEAR = regex("[a-z]+"), regex(r"(?:19|20)\d\d")
+AHEAD = 6
+"""Months ahead that a month without a year may lie in what was said; a question means one that has begun."""
+
+
+@lru_cache(maxsize=512)
+def day_words(day: date) -> tuple[str, ...]:
+    """Return the words of a day.
+
+    >>> day_words(date(2026, 3, 14))
+    ('d_2026', 'd_2026_03', 'd_2026_w11', 'd_2026_03_14')
+    """
+    return (f"d_{day.year:04}", month_word(day), week_word(day), day_word(day))
+
+
+def is_day(word: str) -> bool:
+    """Return whether a word is one of those four."""
+    return word.startswith("d_")
+
+
+def day_word(day: date) -> str:
+    """Return the word of a day itself."""
+    return f"d_{day.year:04}_{day.month:02}_{day.day:02}"
+
+
+def week_word(day: date) -> str:
+    """Return the word of its week."""
+    year, week, _ = day.isocalendar()
+    return f"d_{year:04}_w{week:02}"
+
+
+def month_word(day: date) -> str:
+    """Return the word of its month."""
+    return f"d_{day.year:04}_{day.month:02}"
+
+
+@lru_cache(maxsize=4096)
+def may_name_a_date(text: str) -> bool:
+    """Return whether ``dated`` is worth asking: most texts name no date, and need not load what reads one."""
+    if ("19" in text or "20" in text) and _YEAR.search(text):
+        return True
+    held = _LETTERS.findall(text.lower())
+    return not DATE_HINTS.isdisjoint(held) or not (UNITS.isdisjoint(held) or WHICH.isdisjoint(held))
