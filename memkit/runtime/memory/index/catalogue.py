@@ -1,13 +1,16 @@
 """Which lines the shards hold, whose they are and where they lie, and how much of each shard was seen."""
 
 import errno
+import json
 import os
+import re
 import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +18,10 @@ from typing import Any, NamedTuple
 from ..interface import ShardProblem
 from ..log.clone import DENIED, NO_ROOM, make_private
 from ..log.log import Link, Log, ShardStat, Span, Users, Witness, Written, grown, shard_writer, split_lines
-from ..record.lines import JSON, MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull, decode_line, to_text
-from ..record.record import corpus_of, file_stem, user_corpus
+from ..record.lines import EMPTY, JSON, MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull, decode_line, to_text
+from ..record.record import corpus_of, file_stem, unplaced, user_corpus
 from .chains import SCHEMA as CHAINS
-from .chains import TAMPERED, ChainedLine, Chains, entry_of, shard_order
+from .chains import TAMPERED, ChainedLine, Chains, enter_many, entry_of, shard_order
 
 BUSY_SECONDS = 30.0
 OPEN_AT_ONCE = 16
@@ -51,15 +54,16 @@ class Database:
             _use_write_ahead_log(self.sql)
             self.sql.execute(f"PRAGMA synchronous={synchronous}")
             self.sql.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+        self._place = os.fspath(path) if path is not None else ""
         self._inode = path.stat().st_ino if path is not None else 0
         self._process = os.getpid()
 
     def is_current(self) -> bool:
         """Return whether the file is still the one that was opened, by this very process."""
-        if self.path is None:
+        if not self._place:
             return True
-        try:
-            return self.path.stat().st_ino == self._inode and self._process == os.getpid()
+        try:  # every question asks this some times, and a path takes twice as long
+            return os.stat(self._place).st_ino == self._inode and self._process == os.getpid()  # noqa: PTH116
         except FileNotFoundError:
             return False
 
@@ -195,8 +199,12 @@ CREATE INDEX lines_of_id ON lines(id);
 CREATE INDEX lines_of_link ON lines(link) WHERE link IS NOT NULL;
 CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, settled INT);
 """
-MOST_KEPT = 8 << 20
-"""Of what was just read of a shard is kept what it says, up to so many bytes of it."""
+MOST_KEPT, MOST_PARSED = 64 << 20, 8 << 20
+"""Of what was just read of a shard is kept what it says as text, and as parsed, up to so many bytes of it."""
+HALF = re.compile(rb"\xed[\xa0-\xbf]")
+"""Of a pair of letters, which no text in UTF-8 holds."""
+ENTERED_AT_ONCE = 5_000
+"""Lines of a shard that are parsed at the same time."""
 ENTER = """INSERT INTO lines(corpus, shard, offset, size, id, number, chain, type, link, parent, body)
            VALUES(?,?,?,?,?,?,?,?,?,?,?)"""
 
@@ -228,7 +236,7 @@ class Catalogue:
         self.database = Database(path)
         self._sql = self.database.sql
         self.chains = Chains(self._sql, witness)
-        self._just_said: dict[tuple[str, int], Mapping[str, JSON]] = {}
+        self._just_said: dict[tuple[str, int], tuple[bytes, Mapping[str, JSON]]] = {}
         """What the lines of the last shard say that a refresh read, by shard and place: a corpus is filled with the
         same next."""
         self._was_current: tuple[Any, ...] = ()
@@ -256,9 +264,13 @@ class Catalogue:
         with self.database.transaction():
             self._take_in(log, log.shards(users), folders, anew=anew)
 
-    def just_said(self, span: Span) -> Mapping[str, JSON] | None:
-        """Return what a line says that was taken in just now, once: it is parsed then already."""
-        return self._just_said.pop((span.shard, span.offset), None)
+    def just_said(self, span: Span) -> tuple[str, Mapping[str, JSON]]:
+        """Return what a line says that was taken in just now, once, without its place: as text, and as parsed.
+
+        Both are empty where that is not at hand.
+        """
+        text, content = self._just_said.pop((span.shard, span.offset), (b"", EMPTY))
+        return text.decode(), unplaced(content) if content else decode_line(text) if text else EMPTY
 
     def add(self, lines: "Sequence[tuple[Span, Mapping[str, JSON], Link | None]]") -> list[int]:
         """Enter lines that are about to be written, each with its place and its link; return their numbers."""
@@ -276,11 +288,11 @@ class Catalogue:
         entries = [entry_of(data, link) for _, data, link in lines]
         chains = self.chains.joined(path, entries)
         corpora = {name: self.corpus(name) for name in {corpus_of(data) for _, data, _ in lines}}
-        rows = (
-            _row((corpora[corpus_of(data)], shard, span.offset, span.size, number), chains, entry)
+        rows = [
+            _row(corpora[corpus_of(data)], shard, (span.offset, span.size, number), chains, entry)
             for number, ((span, data, _), entry) in enumerate(zip(lines, entries, strict=True), before + 1)
-        )
-        self._sql.executemany(ENTER, rows)
+        ]
+        enter_many(self._sql, ENTER, rows)
         (last,) = self._sql.execute("SELECT seq FROM sqlite_sequence WHERE name='lines'").fetchone()
         return range(last - len(lines) + 1, last + 1)
 
@@ -458,38 +470,63 @@ class Catalogue:
         """Judge and enter the lines of the part of a shard that was not read before."""
         from ..log.check import checked_id
 
-        numbers, shard, number, counted = self.corpora(), self._shard_number(path), mark.ended + 1, 0
-        parsed = []
-        for offset, line in found:
-            number, counted = number + data.count(b"\n", counted, offset), offset
-            try:
-                content = decode_line(line)
-                parsed.append((number, offset, len(line), checked_id(content), content))
-            except InvalidRecord as error:
-                self.chains.damaged(path, number, line, str(error))
-        writer = shard_writer(path)[0]
-        mixed = self.chains.has_links(writer) or any("link" in content for *_, content in parsed)
-        key = self.chains.key_for(writer)
-        mixed = mixed or (bool(parsed) and not mark.seen and self.chains.has_lost_links(path, data))
-        said = self.chains.said([id for *_, id, _ in parsed])
-        self._just_said, entries, places = {}, list[ChainedLine](), list[tuple[int, ...]]()
-        for number, offset, size, _, content in parsed:
-            entry = self.chains.judged(content, said, mixed=mixed, key=key)
-            if isinstance(entry, str):
-                self.chains.flaw(ShardProblem(TAMPERED, path, number, entry), content)
+        def checked(line: bytes) -> Mapping[str, JSON]:
+            content = decode_line(line)
+            checked_id(content)
+            return content
+
+        def has_link(line: bytes) -> bool:
+            with suppress(InvalidRecord):
+                return "link" in checked(line)
+            return False
+
+        @cache
+        def mixed() -> bool:  # nobody asks while all of the lines have links
+            if self.chains.has_links(shard_writer(path)[0]) or any(
+                b'"link"' in line and has_link(line) for _, line in found
+            ):
+                return True
+            return not mark.seen and self.chains.has_lost_links(path, data)
+
+        self._just_said, number, counted = {}, mark.ended + 1, 0
+        for start in range(0, len(found), ENTERED_AT_ONCE):
+            parsed = list[tuple[tuple[int, int, int], Mapping[str, JSON]]]()
+            for offset, line in found[start : start + ENTERED_AT_ONCE]:
+                number, counted = number + data.count(b"\n", counted, offset), offset
+                try:
+                    parsed.append(((mark.seen + offset, len(line), number), checked(line)))
+                except InvalidRecord as error:
+                    self.chains.damaged(path, number, line, str(error))
+            self._enter(path, parsed, mixed, size=len(data))
+
+    def _enter(
+        self,
+        path: str,
+        parsed: "Sequence[tuple[tuple[int, int, int], Mapping[str, JSON]]]",
+        mixed: Callable[[], bool],
+        *,
+        size: int,
+    ) -> None:
+        """Judge and enter lines of a shard, each with its offset, size and number; ``size`` is that of all of them."""
+        key, numbers, shard = self.chains.key_for(shard_writer(path)[0]), self.corpora(), self._shard_number(path)
+        said = self.chains.said([_id_of(content) for _, content in parsed])
+        entries, places = list[ChainedLine](), list[tuple[int, int, tuple[int, int, int]]]()
+        for place, content in parsed:
+            judged = self.chains.judged(content, said, mixed=mixed, key=key)
+            if isinstance(judged, str):
+                self.chains.flaw(ShardProblem(TAMPERED, path, place[2], judged), content)
                 continue
-            name = corpus_of(content)
-            if name not in numbers:
+            entry, text = judged
+            if (name := corpus_of(content)) not in numbers:
                 numbers[name] = self.corpus(name)
             if entry.link:
                 said[entry.id].add(entry.link.body)
+                if size < MOST_KEPT and not (b"\xed" in text and HALF.search(text)):
+                    self._just_said[path, place[0]] = text, content if size < MOST_PARSED else EMPTY
             entries.append(entry)
-            places.append((numbers[name], shard, mark.seen + offset, size, number))
-            if len(data) < MOST_KEPT:
-                self._just_said[path, mark.seen + offset] = content
+            places.append((numbers[name], shard, place))
         chains = self.chains.joined(path, entries)
-        rows = (_row(place, chains, entry) for place, entry in zip(places, entries, strict=True))
-        self._sql.executemany(ENTER, rows)
+        enter_many(self._sql, ENTER, [_row(*one, chains, entry) for one, entry in zip(places, entries, strict=True)])
 
     def _drop(self, path: str, mark: Mark) -> None:
         """Forget a shard; what was made of its lines has to be made anew."""
@@ -517,11 +554,17 @@ class Catalogue:
         )
 
 
-def _row(place: tuple[int, ...], chains: Mapping[str, int], entry: ChainedLine) -> tuple[object, ...]:
-    """Return a line as a row: corpus, shard, offset, size and number of its place, then what is known of it."""
-    *where, number = place
-    link = (entry.link.own, entry.link.parent, entry.link.body) if entry.link else (None, None, None)
-    return (*where, entry.id, number, chains[entry.owner], entry.type, *link)
+def _row(
+    corpus: int, shard: int, place: tuple[int, int, int], chains: Mapping[str, int], entry: ChainedLine
+) -> tuple[object, ...]:
+    """Return a line as a row: where it stands, with its offset, size and number, and what is known of it."""
+    offset, size, number = place
+    return (
+        corpus, shard, offset, size, entry.id, number, chains[entry.owner], entry.type, *(entry.link or _UNLINKED),
+    )  # fmt: skip
+
+
+_UNLINKED = (None, None, None)
 
 
 def _id_of(data: Mapping[str, JSON]) -> str:
@@ -560,12 +603,11 @@ class AccessCounts:
 
     def count(self, user_id: str, ids: Iterable[str], moment: datetime) -> None:
         """Count one more use of each of ``ids``; where nothing can be written, nothing is counted."""
-        query = """INSERT INTO access VALUES(?,1,?) ON CONFLICT(id) DO UPDATE
+        query = """INSERT INTO access SELECT value, 1, ? FROM json_each(?) WHERE true ON CONFLICT(id) DO UPDATE
                    SET uses = uses + 1, last = max(last, excluded.last)"""
-        with suppress(OSError, sqlite3.DatabaseError):
-            database = self._database(user_id)
-            with database.transaction():
-                database.sql.executemany(query, [(id, to_text(moment)) for id in ids])
+        self._let_go_of_gone()
+        with suppress(OSError, sqlite3.DatabaseError):  # one statement is a change by itself
+            self._database(user_id).sql.execute(query, (to_text(moment), json.dumps(list(ids))))
 
     def carry_over(self, user_id: str, sources: Iterable[str], target: str) -> None:
         """Count every use of ``sources`` as one of ``target``; where nothing can be written, it starts anew."""
@@ -603,6 +645,7 @@ class AccessCounts:
         """Put back counts of another place; of two, the higher one holds."""
         query = """INSERT INTO access VALUES(?,?,?) ON CONFLICT(id) DO UPDATE
                    SET uses = max(uses, excluded.uses), last = max(last, excluded.last)"""
+        self._let_go_of_gone()
         database = self._database(user_id)
         with database.transaction():
             database.sql.executemany(query, [(id, use.uses, use.last) for id, use in counts.items()])
@@ -636,8 +679,7 @@ class AccessCounts:
 
     def _exists(self, user_id: str) -> bool:
         self._let_go_of_gone()
-        path = self._path(user_id)
-        return user_id in self._open or (path is not None and path.exists())
+        return user_id in self._open or ((path := self._path(user_id)) is not None and path.exists())
 
     def _let_go_of_gone(self) -> None:
         """Close files that are no more where they were: an erased user's counts may not live on in an open one."""
@@ -645,7 +687,6 @@ class AccessCounts:
             self._open.pop(user_id).close()
 
     def _database(self, user_id: str) -> Database:
-        self._let_go_of_gone()
         database = self._open.pop(user_id, None)
         if database is None:
             if self._folder is not None and len(self._open) == OPEN_AT_ONCE:

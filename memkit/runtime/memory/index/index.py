@@ -172,7 +172,6 @@ class Index:
         if name in self._followed and name in self._open:
             return self._open[name]
         index = self._served(lambda: self._caught_up(name))
-        index.follow(index.position())
         self._followed.add(name)
         return index
 
@@ -204,7 +203,7 @@ class Index:
         """
         index = self.corpus(name)
         (number,) = self.catalogue.add([(span, data, link)])
-        self._enter(name, [(number, span, data)])
+        self._enter(name, [(number, span, data, "")])
         if sealed:
             index.note_keys(self._sealer.state(str(data["user_id"])))
 
@@ -229,7 +228,7 @@ class Index:
         numbers = self.catalogue.add([(line.span, line.data, line.link) for line in lines])
         entering: defaultdict[str, list[NumberedLine]] = defaultdict(list)
         for number, line in zip(numbers, lines, strict=True):
-            entering[line.corpus].append((number, line.span, line.data))
+            entering[line.corpus].append((number, line.span, line.data, ""))
         for name, numbered in entering.items():
             self._enter(name, numbered)
 
@@ -301,6 +300,7 @@ class Index:
             index = self._emptied(name)
             position = index.position()
         if (position.generation, position.seq) == (generation, last):
+            index.follow(position)
             return index
         with index.database.transaction():
             position = index.position()
@@ -309,6 +309,7 @@ class Index:
                 position = Position(generation, 0, "")
             if state:
                 self._fill(index, state[0], position.seq)
+        index.follow(index.position())
         return index
 
     def _clear(self, index: CorpusIndex, name: str, generation: int) -> None:
@@ -317,7 +318,7 @@ class Index:
         stand_ins = self.catalogue.chains.stand_ins.of(name)
         index.hold((one.held, one.span.writer, one.span.place, one.bars) for one in stand_ins if one.held)
         said = [(one.span, decode_line(one.line.encode())) for one in stand_ins if one.line]
-        index.apply([(0, span, shown(data, self._sealer)) for span, data in said])
+        index.apply([(0, span, shown(data, self._sealer), "") for span, data in said])
         if sealed := [str(data["user_id"]) for _, data in said if is_sealed(data)]:
             index.note_keys(self._sealer.state(sealed[0]))
 
@@ -344,17 +345,17 @@ class Index:
         pending, held = [], 0
         owner, catalogue = None, self.catalogue
         for line in catalogue.lines(corpus, after):
-            said = catalogue.just_said(line.span)
-            if said is None:
+            text, data = catalogue.just_said(line.span)
+            if not text:
                 if line.span.shard != shard or line.span.offset < start:
                     shard, start = line.span.shard, line.span.offset  # what comes before is in the index already
                     content = self._log.read(shard, start)
                 first = line.span.offset - start
-                said = decode_line(content[first : first + line.span.size])
-            data = unplaced(said)
+                data = unplaced(decode_line(content[first : first + line.span.size]))
             if is_sealed(data):
                 owner = str(data["user_id"])
-            pending.append((line.seq, line.span, shown(data, self._sealer)))
+                text, data = "", shown(data, self._sealer)
+            pending.append((line.seq, line.span, data, text))
             held += line.span.size
             if len(pending) == READ_AT_ONCE or held > BYTES_AT_ONCE:
                 index.apply(pending)

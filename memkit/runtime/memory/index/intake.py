@@ -9,13 +9,14 @@ from ..log.log import Span
 from ..record.lines import JSON, InvalidRecord, encode_data, normal_time, parse_time
 from ..record.record import OPEN_TRUSTS, PERSONS, SHARED, Record, begins, replaced_by
 from ..words.text import AHEAD, day_words, fingerprint, may_name_a_date, tokens
-from .chains import asked_in
+from .chains import asked_in, enter_many
 from .words import WordIndex
 
 if TYPE_CHECKING:
     from ..words.relations import Stated
 
-NumberedLine = tuple[int, Span, Mapping[str, JSON]]
+NumberedLine = tuple[int, Span, Mapping[str, JSON], str]
+"""Its number in the catalogue, where it lies, what it says, and the same in canonical form where that is at hand."""
 UNSETTLED = ""
 """Status of a record that was entered and is not in line with its events yet."""
 
@@ -32,6 +33,9 @@ KNOWN = " UNION ALL ".join(
 )  # fmt: skip
 """Which ids have records, and of which something more is said than their own line."""
 HOLDS_ANY = f"SELECT {' OR '.join(f'EXISTS(SELECT 1 FROM {table})' for table in ('records', 'events', 'withheld'))}"
+TELLING = frozenset(("supersedes", "merges", "summarises", "relation", "about", "sealed"))
+"""Keys of a record without any of which it tells of no other one, and of nothing that hangs together."""
+TYPE, TRUST, ACTOR = (Record._field_defaults[name] for name in ("type", "trust", "actor"))
 VERDICTS = ("revoke", "approve", "reject")
 """What may be said of another event."""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
@@ -48,10 +52,10 @@ class _Arrivals:
         """Of each record that is live as it was written, by its document."""
         self._known, self._told_of = set[str](), set[str]()
         if sql.execute(HOLDS_ANY).fetchone()[0]:
-            for id, is_more in asked_in(sql, KNOWN, [str(data.get("id")) for *_, data in lines if "op" not in data]):
+            for id, is_more in asked_in(sql, KNOWN, [str(data.get("id")) for *_, data, _ in lines if "op" not in data]):
                 (self._told_of if is_more else self._known).add(id)
 
-    def event(self, span: Span, data: Mapping[str, JSON]) -> str:
+    def event(self, span: Span, data: Mapping[str, JSON], text: str) -> str:
         """Enter an event and return the id of the record it is about, also when it is about another event."""
         from ..record.events import DOCUMENT, Event, successor_named  # of a record alone nothing was said yet
 
@@ -60,7 +64,7 @@ class _Arrivals:
         self._told_of |= {event.target, *([successor] if successor else [])}
         url = event.fields.get("source_url")
         row = (
-            event.id, event.target, event.op, encode_data(data), span.writer, span.place,
+            event.id, event.target, event.op, text or encode_data(data), span.writer, span.place,
             url if isinstance(url, str) else None, successor, int(event.fields.get("trust") == "quarantined"),
         )  # fmt: skip
         is_new = self._sql.execute(INSERT_EVENT, row).rowcount
@@ -75,33 +79,38 @@ class _Arrivals:
         about = self._sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
         return str(about[0]) if about else event.target
 
-    def record(self, data: Mapping[str, JSON]) -> str | None:
+    def record(self, data: Mapping[str, JSON], text: str) -> str | None:
         """Enter a record and return its id if there is more to know about it than its line."""
-        record = Record.from_checked(data)
-        if record.id in self._known:
+        id, said = str(data["id"]), data.get
+        if id in self._known:
             return None
-        readable = not record.is_sealed
-        replaced = replaced_by(record)
-        is_plain = readable and record.id not in self._told_of and not replaced and record.trust in OPEN_TRUSTS
-        self._known.add(record.id)
-        if record.supersedes:
-            self._told_of.add(record.supersedes)
-        found = found_by(record) if readable else []
+        whole = (
+            None if TELLING.isdisjoint(data) else Record.from_checked(data)
+        )  # it is slow to make, and most are plain
+        readable = whole is None or not whole.is_sealed
+        is_open = (said("trust") or TRUST) in OPEN_TRUSTS and id not in self._told_of
+        is_plain = is_open and readable and not (whole and replaced_by(whole))
+        self._known.add(id)
+        if supersedes := said("supersedes"):
+            self._told_of.add(str(supersedes))
+        value, key = str(said("text", "")), said("key")
+        found = _words_of(value, key, str(said("valid_from") or said("created_at"))) if readable else []
         document, self._next = self._next, self._next + 1
         self._rows.append((
-            document, record.id, "live" if is_plain else UNSETTLED, record.type, encode_data(data), " ".join(found),
-            fingerprint(record.text) if readable else "", record.actor, record.session_id, record.supersedes,
-            record.source_url, record.key,
+            document, id, "live" if is_plain else UNSETTLED, said("type") or TYPE, text or encode_data(data),
+            " ".join(found), fingerprint(value) if readable else "", said("actor") or ACTOR, said("session_id"),
+            supersedes, said("source_url"), key,
         ))  # fmt: skip
         if not is_plain:
-            return record.id
-        _enter_relations(self._sql, document, record)
+            return id
+        if whole:
+            _enter_relations(self._sql, document, whole)
         self.words[document] = found
         return None
 
     def write(self) -> None:
         """Write the rows of the records."""
-        self._sql.executemany(INSERT_RECORD, self._rows)
+        enter_many(self._sql, INSERT_RECORD, self._rows)
         if self.words:
             self._sql.execute(COUNT_IN, (len(self.words), sum(map(len, self.words.values()))))
 
@@ -110,9 +119,9 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Sequence[NumberedL
     """Enter lines; the same line again changes nothing, and neither does one that breaks the format."""
     touched: dict[str, None] = {}
     arrivals = _Arrivals(sql, lines)
-    for _, span, data in lines:
+    for _, span, data, text in lines:
         try:
-            id = arrivals.event(span, data) if "op" in data else arrivals.record(data)
+            id = arrivals.event(span, data, text) if "op" in data else arrivals.record(data, text)
         except InvalidRecord:
             continue  # no catalogue has such a line, but git may have one that stands in for another
         if id:
@@ -122,14 +131,17 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Sequence[NumberedL
         _settle_all(sql, words, arrivals.words, touched)
     words.add(arrivals.words)
     if lines:
-        seq, span, _ = lines[-1]
+        seq, span, *_ = lines[-1]
         sql.execute("UPDATE corpus SET seq=?, place=?", (seq, f"{span.shard}:{span.offset}"))
 
 
 def found_by(record: Record) -> list[str]:
     """Return the words that a record is found by: of its key and text, of its day, and of dates it names."""
-    day, told = parse_time(record.valid_from or record.created_at).date(), record.text
-    named = tokens(record.key) if record.key else []
+    return _words_of(record.text, record.key, record.valid_from or record.created_at)
+
+
+def _words_of(told: str, key: JSON, moment: str) -> list[str]:
+    day, named = parse_time(moment).date(), tokens(str(key)) if key else []
     words = [*named, *tokens(told), *day_words(day)]
     if may_name_a_date(told):
         from ..words.dates import dated
