@@ -13,14 +13,14 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Generic, TypeVar
 
-MOST_HELD = 1 << 18
+MOST_HELD = 1 << 17
 """More texts than this lie in a file; more answers are not kept."""
 
 _EMPTY, _GONE = 0, 1
 _BITS = (1 << 64) - 1
 _FEWEST_PLACES = 1 << 9
-_LET_GO = 1 << 14
-"""After so many questions to a table the pages that they touched, 64 MB at most, are the system's again."""
+_LET_GO = 1 << 13
+"""After so many questions to a table the pages that they touched, 32 MB at most, are the system's again."""
 
 Answer = TypeVar("Answer")
 
