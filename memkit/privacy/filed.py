@@ -109,6 +109,11 @@ class FiledMarks:
     It is a hash table with open addressing and linear probing, a third to two thirds full.
     """
 
+    _asked: int
+    _size: int
+    _slots: memoryview[int]
+    _mapped: mmap.mmap
+
     def __init__(self, marks: Iterable[int] = (), folder: Path | None = None, *, most: int = 0) -> None:
         """Take numbers to begin with.
 
@@ -133,9 +138,7 @@ class FiledMarks:
 
     def __iter__(self) -> Iterator[int]:
         """Yield them, in no order; nothing may be added meanwhile."""
-        for start in range(0, self._size, _LET_GO):
-            yield from (mark for mark in self._slots[start : start + _LET_GO] if mark > _GONE)
-            self._let_go()
+        return (mark for mark in _taken(self._mapped) if mark > _GONE)
 
     def add(self, mark: int) -> None:
         """Take a number in."""
@@ -159,7 +162,7 @@ class FiledMarks:
         with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             for start in range(0, self._size, _LET_GO):
                 file.write(self._slots[start : start + _LET_GO])
-                self._let_go()
+                _let_go(self._mapped)
             file.flush()
             os.fsync(file.fileno())
 
@@ -172,8 +175,8 @@ class FiledMarks:
             if odd or size < _FEWEST_PLACES:
                 raise ValueError(f"{path} holds no table of marks.")
             marks._map(size, file)
-        marks._used = sum(mark != _EMPTY for mark in marks._slots)
-        marks._length = sum(mark > _GONE for mark in marks._slots)
+        marks._used = sum(1 for _ in _taken(marks._mapped))
+        marks._length = sum(1 for _ in marks)
         if marks._used >= size:
             raise ValueError(f"{path} holds no table of marks.")
         return marks
@@ -182,7 +185,8 @@ class FiledMarks:
         """Return the place where a number is or would be."""
         self._asked += 1
         if self._asked > _LET_GO:
-            self._let_go()
+            self._asked = 0
+            _let_go(self._mapped)
         slots, size = self._slots, self._size
         if mark <= _GONE:
             mark = _GONE + 1
@@ -192,7 +196,7 @@ class FiledMarks:
         return place
 
     def _grow(self) -> None:
-        old = self._slots
+        old = _taken(self._mapped)
         self._map(3 * self._length + _FEWEST_PLACES)
         self._length = self._used = 0
         for mark in old:
@@ -208,13 +212,22 @@ class FiledMarks:
                 shutil.copyfileobj(content, file)
                 file.flush()
             self._mapped = mmap.mmap(file.fileno(), 8 * size)
-        self._slots, self._size, self._asked = memoryview(self._mapped).cast("Q"), size, 0
+        self._slots = memoryview(self._mapped).cast("Q")
+        self._size, self._asked = size, 0
 
-    def _let_go(self) -> None:
-        """Let the system have the pages: they are in the file, and no part of what this process holds."""
-        self._asked = 0
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._mapped.madvise(mmap.MADV_DONTNEED)
+
+def _taken(mapped: mmap.mmap) -> Iterator[int]:
+    """Yield what stands in the places of a table that are not empty."""
+    slots = memoryview(mapped).cast("Q")
+    for start in range(0, len(slots), _LET_GO):
+        yield from (mark for mark in slots[start : start + _LET_GO] if mark != _EMPTY)
+        _let_go(mapped)
+
+
+def _let_go(mapped: mmap.mmap) -> None:
+    """Let the system have the pages: they are in the file, and no part of what this process holds."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class FiledSet:
