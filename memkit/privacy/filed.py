@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -11,16 +10,18 @@ from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO, Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
-MOST_HELD = 1 << 17
-"""More texts than this lie in a file; more answers are not kept."""
+MOST_HELD = 1 << 15
+"""More texts than this lie in a file."""
+MOST_ANSWERS = 1 << 17
+"""More answers than this are not kept."""
 
 _EMPTY, _GONE = 0, 1
 _BITS = (1 << 64) - 1
 _FEWEST_PLACES = 1 << 9
-_LET_GO = 1 << 13
-"""After so many questions to a table the pages that they touched, 32 MB at most, are the system's again."""
+_WIDTH, _ROW, _MANY_ROWS = 8, 64, 1 << 16
+"""Bytes of a number, and of what is read at once."""
 
 Answer = TypeVar("Answer")
 
@@ -37,7 +38,7 @@ class Lately(Generic[Answer]):
         """Return the answer about a line, found anew where that is long ago."""
         key = blake2b(line, digest_size=16, salt=b"1" if flag else b"0").digest()
         if key not in self._answers:
-            if len(self._answers) >= MOST_HELD:
+            if len(self._answers) >= MOST_ANSWERS:
                 self._answers.clear()
             self._answers[key] = self._find(line, flag)
         return self._answers[key]
@@ -104,15 +105,11 @@ class FiledLines:
 
 
 class FiledMarks:
-    """A set of numbers of 64 bits, in a mapped file without a name whose pages are the system's.
+    """A set of numbers of 64 bits in a file without a name: nothing of it is held.
 
-    It is a hash table with open addressing and linear probing, a third to two thirds full.
+    It is a hash table with open addressing and linear probing, at most two thirds full. It is read place by place and
+    not mapped: of a mapped file the system counts every page around one that was asked for as held.
     """
-
-    _asked: int
-    _size: int
-    _slots: memoryview[int]
-    _mapped: mmap.mmap
 
     def __init__(self, marks: Iterable[int] = (), folder: Path | None = None, *, most: int = 0) -> None:
         """Take numbers to begin with.
@@ -123,8 +120,7 @@ class FiledMarks:
             most: How many there may be, where that is known: then it is made as large as that at once.
         """
         self._folder = folder
-        self._length = self._used = 0
-        self._map(max(_FEWEST_PLACES, 3 * most // 2 + 1))
+        self._open(max(_FEWEST_PLACES, 3 * most // 2 + 1))
         for mark in marks:
             self.add(mark)
 
@@ -134,17 +130,17 @@ class FiledMarks:
 
     def __contains__(self, mark: int) -> bool:
         """Return whether a number is one of them."""
-        return self._slots[self._place(mark)] != _EMPTY
+        return self._find(mark)[1]
 
     def __iter__(self) -> Iterator[int]:
         """Yield them, in no order; nothing may be added meanwhile."""
-        return (mark for mark in _taken(self._mapped) if mark > _GONE)
+        return (mark for mark in _taken(self._file) if mark > _GONE)
 
     def add(self, mark: int) -> None:
         """Take a number in."""
-        place = self._place(mark)
-        if self._slots[place] == _EMPTY:
-            self._slots[place] = mark if mark > _GONE else _GONE + 1
+        place, is_in = self._find(mark)
+        if not is_in:
+            self._write(place, max(mark, _GONE + 1))
             self._length += 1
             self._used += 1
             if 3 * self._used > 2 * self._size:
@@ -152,17 +148,16 @@ class FiledMarks:
 
     def discard(self, mark: int) -> None:
         """Take a number out, where it is in."""
-        place = self._place(mark)
-        if self._slots[place] != _EMPTY:
-            self._slots[place] = _GONE
+        place, is_in = self._find(mark)
+        if is_in:
+            self._write(place, _GONE)
             self._length -= 1
 
     def save(self, path: Path) -> None:
         """Write them to a file that ``read`` reads."""
         with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            for start in range(0, self._size, _LET_GO):
-                file.write(self._slots[start : start + _LET_GO])
-                _let_go(self._mapped)
+            self._file.seek(0)
+            shutil.copyfileobj(self._file, file)
             file.flush()
             os.fsync(file.fileno())
 
@@ -171,63 +166,57 @@ class FiledMarks:
         """Return what was saved; raises ``ValueError`` for a file that ``save`` did not write."""
         marks = cls(folder=folder)
         with path.open("rb") as file:
-            size, odd = divmod(os.fstat(file.fileno()).st_size, 8)
+            size, odd = divmod(os.fstat(file.fileno()).st_size, _WIDTH)
             if odd or size < _FEWEST_PLACES:
                 raise ValueError(f"{path} holds no table of marks.")
-            marks._map(size, file)
-        marks._used = sum(1 for _ in _taken(marks._mapped))
-        marks._length = sum(1 for _ in marks)
+            marks._open(size)
+            shutil.copyfileobj(file, marks._file)
+        for mark in _taken(marks._file):
+            marks._used += 1
+            marks._length += mark > _GONE
         if marks._used >= size:
             raise ValueError(f"{path} holds no table of marks.")
         return marks
 
-    def _place(self, mark: int) -> int:
-        """Return the place where a number is or would be."""
-        self._asked += 1
-        if self._asked > _LET_GO:
-            self._asked = 0
-            _let_go(self._mapped)
-        slots, size = self._slots, self._size
+    def _find(self, mark: int) -> tuple[int, bool]:
+        """Return the place where a number is or would be, and whether it is there."""
         if mark <= _GONE:
             mark = _GONE + 1
-        place = mark % size
-        while (held := slots[place]) != mark and held != _EMPTY:
-            place = place + 1 if place + 1 < size else 0
-        return place
+        place = mark % self._size
+        while True:
+            row = os.pread(self._file.fileno(), _ROW, place * _WIDTH)
+            for start in range(0, len(row), _WIDTH):
+                held = int.from_bytes(row[start : start + _WIDTH], "little")
+                if held in (mark, _EMPTY):
+                    return place, held == mark
+                place += 1
+            if place >= self._size:
+                place = 0
+
+    def _write(self, place: int, mark: int) -> None:
+        os.pwrite(self._file.fileno(), mark.to_bytes(_WIDTH, "little"), place * _WIDTH)
 
     def _grow(self) -> None:
-        old = _taken(self._mapped)
-        self._map(3 * self._length + _FEWEST_PLACES)
-        self._length = self._used = 0
-        for mark in old:
+        old = self._file
+        self._open(3 * self._length + _FEWEST_PLACES)
+        for mark in _taken(old):
             if mark > _GONE:
                 self.add(mark)
 
-    def _map(self, size: int, content: BinaryIO | None = None) -> None:
-        with TemporaryFile(dir=self._folder) as file:
-            if hasattr(os, "posix_fallocate"):  # a full disk says so now, and not by a signal when a page is written
-                os.posix_fallocate(file.fileno(), 0, 8 * size)
-            file.truncate(8 * size)
-            if content is not None:
-                shutil.copyfileobj(content, file)
-                file.flush()
-            self._mapped = mmap.mmap(file.fileno(), 8 * size)
-        self._slots = memoryview(self._mapped).cast("Q")
-        self._size, self._asked = size, 0
+    def _open(self, size: int) -> None:
+        self._file = TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 - it lives as long as this
+        self._file.truncate(_WIDTH * size)
+        self._size, self._length, self._used = size, 0, 0
 
 
-def _taken(mapped: mmap.mmap) -> Iterator[int]:
+def _taken(file: IO[bytes]) -> Iterator[int]:
     """Yield what stands in the places of a table that are not empty."""
-    slots = memoryview(mapped).cast("Q")
-    for start in range(0, len(slots), _LET_GO):
-        yield from (mark for mark in slots[start : start + _LET_GO] if mark != _EMPTY)
-        _let_go(mapped)
-
-
-def _let_go(mapped: mmap.mmap) -> None:
-    """Let the system have the pages: they are in the file, and no part of what this process holds."""
-    if hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED)
+    place = 0
+    while rows := os.pread(file.fileno(), _MANY_ROWS, place):
+        place += len(rows)
+        starts = range(0, len(rows), _WIDTH)
+        marks = (int.from_bytes(rows[start : start + _WIDTH], "little") for start in starts)
+        yield from (mark for mark in marks if mark != _EMPTY)
 
 
 class FiledSet:

@@ -48,17 +48,19 @@ def survey_peak(lines: int) -> int:
 def test_what_others_said_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four times as many lines of others no more is held, once there are more than answers are kept."""
     monkeypatch.setattr(filed, "MOST_HELD", 500)
+    monkeypatch.setattr(filed, "MOST_ANSWERS", 500)
     survey_peak(100)  # what is compiled and imported once
 
     assert survey_peak(8_000) < 1.3 * survey_peak(2_000)
 
 
-@pytest.mark.parametrize("most", [1 << 17, 3], ids=["in memory", "in files"])
+@pytest.mark.parametrize("most", [1 << 15, 3], ids=["in memory", "in files"])
 def test_a_memory_of_any_length_goes_and_is_proven_to_be_gone(
     most: int, peopled: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What lies in files is found and taken out as what lies in memory is."""
     monkeypatch.setattr(filed, "MOST_HELD", most)
+    monkeypatch.setattr(filed, "MOST_ANSWERS", most)
     (peopled / "notes.jsonl").write_text(line(1, "bob", TEXT) + line(2, "alice", TEXT) + line(3, "bob", "tea"))
     commit(peopled)
 
@@ -96,7 +98,7 @@ def test_texts_in_a_file_are_a_set(texts: list[str], gone: list[str], asked: lis
 
 def test_an_answer_is_found_again_when_it_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """How many answers are kept changes no answer."""
-    monkeypatch.setattr(filed, "MOST_HELD", 2)
+    monkeypatch.setattr(filed, "MOST_ANSWERS", 2)
     asked: list[bytes] = []
     find: Callable[[bytes, bool], int] = lambda one, flag: asked.append(one) or len(one) + 10 * flag  # noqa: E731
     lately = Lately(find)
@@ -113,7 +115,6 @@ def test_marks_are_a_set_however_often_their_file_grows(steps: list[tuple[bool, 
     plain: set[int] = set()
     with pytest.MonkeyPatch.context() as patched, TemporaryDirectory() as folder:
         patched.setattr(filed, "_FEWEST_PLACES", 2 + fewest)
-        patched.setattr(filed, "_LET_GO", 3)
         kept = FiledMarks()
         for comes, number in steps:
             mark = max(min(number, (1 << 64) - 1), 2)
@@ -137,13 +138,12 @@ def test_texts_in_a_file_come_back_as_they_were(texts: list[str], more: list[str
 
 
 def test_what_a_table_holds_is_no_part_of_the_process() -> None:
-    """Of a table of 168 megabytes a process holds what it asked for lately."""
-    kept = FiledMarks(most=14_000_000)
+    """Whatever is asked, taken in and gone through: of a table of two megabytes and more nothing is held."""
     before = resident()
-    found = sum(number * 0x9E3779B97F4A7C15 % (1 << 64) in kept for number in range(100_000))
+    kept = FiledMarks(number * 0x9E3779B97F4A7C15 % (1 << 64) for number in range(150_000))
 
-    assert (found, sum(1 for _ in kept)) == (0, 0)
-    assert resident() - before < 70_000_000
+    assert sum(1 for _ in kept) == len(kept) == 150_000
+    assert resident() - before < 1_000_000
 
 
 def resident() -> int:
