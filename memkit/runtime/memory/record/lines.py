@@ -326,7 +326,7 @@ def decode_line(line: bytes) -> dict[str, JSON]:
     if len(line) > 4 * MAX_LINE_BYTES:
         raise InvalidRecord(f"The line has {len(line):,} bytes; {4 * MAX_LINE_BYTES:,} is the most that is read.")
     try:
-        data = _decoded(line.decode())
+        data = DECODER.decode(line.decode())
     except UnicodeDecodeError:
         raise InvalidRecord("The line is not UTF-8.") from None
     except (ValueError, RecursionError) as error:
@@ -334,15 +334,6 @@ def decode_line(line: bytes) -> dict[str, JSON]:
     if not isinstance(data, dict):
         raise InvalidRecord("The line is JSON and not an object.")
     return data
-
-
-def _decoded(text: str) -> object:
-    """Return what ``DECODER.decode`` does, which looks for blanks around it at each end: a line has none."""
-    try:
-        data, end = DECODER.scan_once(text, 0)  # type: ignore[attr-defined]
-    except StopIteration:
-        return DECODER.decode(text)
-    return data if text[end:] in ("\n", "") else DECODER.decode(text)
 
 
 def _refuse(constant: str) -> NoReturn:
