@@ -54,7 +54,7 @@ STRUCTURAL = KEYS_OF_FORM | frozenset({
     "users", "agent", "test", "tests", "docs", "person", "program", "import", "git", "github", "yaml", "json", "jsonl",
     "core", "human", "persona", "system", "store", "memory", "index", "update", "merge", "branch", "commit", "wip",
     "remember", "erase", "erased", "confidence", "importance", "readme", "none", "null", "true", "false", "data",
-    "text", "bare", "filemode", "symlinks", "remote", "fetch", "worktree", "repository", "unnamed", "exclude",
+    "text",
 })  # fmt: skip
 """Words that a store is made of; somebody of that name can be found in the lines alone."""
 

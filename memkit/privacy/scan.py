@@ -384,6 +384,14 @@ def git_files(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def holds_messages(path: Path) -> bool:
+    """Return whether git keeps messages, which memkit may have written, in a file of its own; from its folder on.
+
+    The others hold settings, samples in plain English and digests, in which any word may stand.
+    """
+    return path.parts[0] == "logs" or path.name.endswith(("_MSG", "_EDITMSG"))
+
+
 METHOD = (
     "Every object of the history that held something was made anew, beside the old repository, and took its place.",
     f"Then every object, ref and file was read again for runs of {RUN} letters, values and the name out of what was"

@@ -27,6 +27,7 @@ from memkit.privacy.scan import (
     as_text,
     files_below,
     git_files,
+    holds_messages,
     person_digest,
     require_place,
 )
@@ -491,7 +492,9 @@ def _scan(survey: Survey, owed: Mapping[str, Any]) -> Iterator[Place]:
     if repository:
         yield scanner.objects(Place("git objects"), repository.git)
         yield scanner.names(Place("git refs"), [*repository.refs(), *repository.symbolic_refs()])
-        yield scanner.files(Place("git files"), repository.folder, git_files(repository.folder))
+        folder = repository.folder
+        is_own = lambda path: holds_messages(path.relative_to(folder))  # noqa: E731
+        yield scanner.files(Place("git files"), folder, git_files(folder), is_own)
 
 
 def _scan_server(workspace: Workspace, survey: Survey) -> Iterator[Place]:

@@ -84,6 +84,23 @@ def test_words_that_digests_are_spelled_with_are_no_traces(peopled: Path, capsys
     assert code == 0, answer["diagnostics"]
 
 
+def test_words_in_files_of_gits_own_are_no_traces(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Settings, samples and the digests of an index hold any word by chance; a run of letters there is a trace."""
+    shard = next((peopled / "archive").rglob("*.jsonl")).with_name("long.jsonl")
+    shard.write_text(line(1, "alice", "bare rogue") + line(2, "alice", "an awkward filemode for the rogue whitespace"))
+    commit(peopled)
+    sample = peopled / ".git" / "hooks" / "rogue.sample"
+    sample.parent.mkdir(exist_ok=True)
+    sample.write_text("# a rogue hook: whitespace is awkward\n")
+
+    assert erase(peopled, capsys)[0] == 0
+    sample.write_text("# an awkward filemode for the rogue\n")
+    with (peopled / "notes.jsonl").open("a") as notes:
+        notes.write(line(3, "alice", "an awkward filemode for the rogue whitespace"))
+
+    assert erase(peopled, capsys)[0] == 1
+
+
 @given(st.lists(letters), st.lists(letters), st.lists(letters))
 def test_texts_in_a_file_are_a_set(texts: list[str], gone: list[str], asked: list[str]) -> None:
     """Each text is there once, until it is taken out."""
