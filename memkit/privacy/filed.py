@@ -168,14 +168,14 @@ class FiledMarks:
         with path.open("rb") as file:
             size, odd = divmod(os.fstat(file.fileno()).st_size, _WIDTH)
             if odd or size < _FEWEST_PLACES:
-                raise ValueError(f"{path} holds no table of marks.")
+                raise ValueError(f"{path} holds no table of marks")
             marks._open(size)
             shutil.copyfileobj(file, marks._file)
         for mark in _taken(marks._file):
             marks._used += 1
             marks._length += mark > _GONE
         if marks._used >= size:
-            raise ValueError(f"{path} holds no table of marks.")
+            raise ValueError(f"{path} holds no table of marks")
         return marks
 
     def _find(self, mark: int) -> tuple[int, bool]:

@@ -276,7 +276,7 @@ class Unproven:
         except (OSError, ValueError) as error:
             raise EnvironmentFault(
                 f"What an earlier erasure still has to look for cannot be read: {error}. Take {path} from a backup; or "
-                f"delete {self._file(owed['digest'])}, and what was removed before is no longer looked for."
+                f"delete {path.with_suffix('.*')}, and what was removed before is no longer looked for."
             ) from None
 
     def keep(self, owed: Mapping[str, Any], marks: FiledMarks | Path) -> None:
