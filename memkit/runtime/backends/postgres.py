@@ -124,6 +124,9 @@ class PostgresLog:
             self._listed.popitem(last=False)
         return shards
 
+    def glance(self) -> None:
+        """Return that only the server tells."""
+
     def folders(self, users: Users) -> Sequence[str] | None:
         """Return what the names of those shards begin with."""
         return None if users is None else (OF_ALL, *map(folder_of, users))

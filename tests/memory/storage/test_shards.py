@@ -20,6 +20,7 @@ import pytest
 from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index.catalogue import Catalogue
 from memkit.runtime.memory.log import shards
 from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.record.lines import InvalidRecord, StoreClosed, StoreFull, StoreLocked, StoreReadOnly
@@ -324,3 +325,94 @@ def test_a_closed_store_says_so(open_store: OpenStore) -> None:
 
     with pytest.raises(StoreClosed):
         note(store, "late")
+
+
+@pytest.fixture
+def many_shards(tmp_path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a store of 40 shards, more than are each asked at every search, whose next look is far away."""
+    monkeypatch.setattr(shards, "LOOK_SECONDS", 1e9)
+    for number in range(40):
+        store = open_store(writer=f"w{number}x")
+        note(store, f"fact {number} of many")
+        store.close()
+    return tmp_path
+
+
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """Return a list that grows with each look at all shards."""
+    taken: list[None] = []
+    look = shards.ShardLog.shards
+    monkeypatch.setattr(shards.ShardLog, "shards", lambda log, users=None: (taken.append(None), look(log, users))[1])
+    return taken
+
+
+def killed_before_its_index(store: ArchivalStore, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a record as a process does that ends when the line is on the disk and nothing of it in the index."""
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(Catalogue, "advance", interrupted)
+        note(store, text)
+    store.close()
+
+
+def interrupted(*_: object) -> None:
+    """End as a process that is told to."""
+    raise KeyboardInterrupt
+
+
+def test_many_shards_are_not_asked_at_every_search(
+    many_shards: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What memkit writes from elsewhere, and a file that is put there or taken away, is seen at once all the same."""
+    store, other, taken = open_store(), open_store(writer="w0x"), looks(monkeypatch)
+    assert found(store, "fact") and found(store, "fact")
+    before = len(taken)
+
+    assert [found(store, f"fact {number}")[0] for number in range(5)] == [
+        f"fact {number} of many" for number in range(5)
+    ]
+    assert len(taken) == before
+
+    killed_before_its_index(other, "espresso in the morning", monkeypatch)
+    assert found(store, "espresso") == ["espresso in the morning"]
+    note(store, "tea in the evening")
+    assert found(store, "tea") == ["tea in the evening"]
+    (shard,) = many_shards.glob("archive/*/w1x.jsonl")
+    shard.rename(many_shards / "aside")
+    assert "fact 1 of many" not in found(store, "fact", k=100)
+    (many_shards / "aside").rename(shard)
+    assert "fact 1 of many" in found(store, "fact", k=100)
+
+
+def test_somebody_elses_folder_of_many_shards(
+    many_shards: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where only its owner may give the folder any time, it gets the system's."""
+    utime = os.utime
+
+    def not_mine(path: Path, ns: tuple[int, int] | None = None) -> None:
+        if ns is not None:
+            raise PermissionError
+        utime(path)
+
+    monkeypatch.setattr(os, "utime", not_mine)
+    store, other = open_store(), open_store(writer="w0x")
+    assert found(store, "fact")
+    time.sleep(0.02)  # the system's own steps
+    killed_before_its_index(other, "espresso in the morning", monkeypatch)
+    assert found(store, "espresso") == ["espresso in the morning"]
+
+
+def test_what_is_written_over_inside_one_of_many_shards_is_seen_before_long(
+    many_shards: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a change shows in that file alone; a process that starts sees it at once, one that runs at its next look."""
+    store = open_store()
+    assert found(store, "fact 7")[0] == "fact 7 of many" and found(store, "fact 7")
+    (shard,) = many_shards.glob("archive/*/w7x.jsonl")
+    whole = shard.read_bytes()
+    with shard.open("r+b") as file:
+        file.write(whole.replace(b"fact 7 of many", b"fact x of many"))
+
+    assert "fact 7 of many" not in found(open_store(), "fact", k=100)
+    monkeypatch.setattr(shards, "LOOK_SECONDS", 0)
+    assert "fact 7 of many" not in found(store, "fact", k=100)

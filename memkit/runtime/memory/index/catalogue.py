@@ -240,6 +240,8 @@ class Catalogue:
         """What the lines of the last shard say that a refresh read, by shard and place: a corpus is filled with the
         same next."""
         self._was_current: tuple[Any, ...] = ()
+        self._glanced: tuple[Any, ...] = ()
+        """What a glance at the log saw when all was current, and what the index was then."""
         self._adding: Counter[str] = Counter()
         """Lines of the change under way by shard."""
         if self._format() != FORMAT:
@@ -254,12 +256,16 @@ class Catalogue:
         """
         self._adding.clear()
         self._just_said.clear()
+        if not anew and (glance := log.glance()) is not None and (glance, *self._written()) == self._glanced:
+            return
         present, folders = log.shards(users), log.folders(users)
         if not anew and self._current(present, folders):
             if not self.chains.is_compared:
                 with self.database.transaction():
                     self.chains.compare_heads(log)
                     self.chains.reckon()
+            if not self._sql.in_transaction:
+                self._glanced = (log.glance(), *self._written())
             return
         with self.database.transaction():
             self._take_in(log, log.shards(users), folders, anew=anew)
@@ -413,8 +419,7 @@ class Catalogue:
 
     def _current(self, present: Mapping[str, ShardStat], folders: Sequence[str] | None) -> bool:
         # Every search asks this of every shard. What was current is so while nobody has written, here or elsewhere.
-        ((version,),) = self._sql.execute("PRAGMA data_version")
-        asked = (version, self._sql.total_changes, folders, present)
+        asked = (*self._written(), folders, present)
         if asked != self._was_current:
             rows = self._shards("path, size, mtime_ns, inode", folders or ())
             if {row[0]: row[1:] for row in rows} != present:
@@ -422,6 +427,11 @@ class Catalogue:
             if not self._sql.in_transaction:  # what is taken back counts as no write
                 self._was_current = asked
         return True
+
+    def _written(self) -> tuple[int, int]:
+        """Return what stays equal while nobody writes into the catalogue, elsewhere and here."""
+        ((version,),) = self._sql.execute("PRAGMA data_version")
+        return version, self._sql.total_changes
 
     def _take_in(
         self, log: Log, present: Mapping[str, ShardStat], folders: Sequence[str] | None, *, anew: bool

@@ -396,6 +396,9 @@ class Log(Protocol):
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard that may hold lines about ``users``, or shared ones."""
 
+    def glance(self) -> object:
+        """Return what stays equal while no shard is other than ``shards`` last said; None where only that tells."""
+
     def folders(self, users: Users) -> Sequence[str] | None:
         """Return what the names of those shards begin with; None where any shard may hold lines about anybody."""
 
@@ -430,6 +433,10 @@ class SharedShards:
 
     cache = ""
     vectors = None
+
+    def glance(self) -> object:
+        """Return that each shard has to be asked."""
+        return None
 
     def folders(self, users: Users) -> Sequence[str] | None:
         """Return that any shard may hold lines about anybody."""

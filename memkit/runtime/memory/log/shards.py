@@ -12,8 +12,8 @@ import os
 import re
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -177,6 +177,8 @@ NO_FILE = (errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.ENOTDIR, errno.EISDIR)
 LOCK_SECONDS = 30.0
 MOVED = "moved"
 """In the state folder: where the memory of the store went."""
+FEW_SHARDS, LOOK_SECONDS = 32, 0.05
+"""How many shards are asked each time whether they changed; of more, all of them are asked again after so long."""
 
 
 class ShardLog(SharedShards):
@@ -212,6 +214,7 @@ class ShardLog(SharedShards):
         self._branch = branch if callable(branch) else lambda: branch
         self._observe = observe
         self._timeout = timeout
+        self._looked, self._folders = 0.0, dict[str, int]()
         self.witness = Witness(root)
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
@@ -222,12 +225,26 @@ class ShardLog(SharedShards):
         """
         found = {}
         require_inside(self._root, self._archive)
+        looked, folders = time.monotonic(), _times([str(self._archive)])
         for month in _entries(self._archive):
             if re.fullmatch(MONTH, month.name) and month.is_dir(follow_symlinks=False):
+                folders |= _times([month.path])
                 for entry in _entries(Path(month.path)):
                     if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
                         found[f"{month.name}/{entry.name}"] = _shard_stat(entry.stat(follow_symlinks=False))
+        self._looked, self._folders = looked, folders if len(found) > FEW_SHARDS else {}
         return found
+
+    def glance(self) -> object:
+        """Return what stays equal while the shards are what they were when all were asked; None if they have to be.
+
+        What memkit writes shows in the time of its folder, as every file does that is put there. What something else
+        changes inside a file shows in that file alone, so all are asked again before long.
+        """
+        looked, folders = self._looked, self._folders
+        if not folders or time.monotonic() - looked > LOOK_SECONDS or _times(folders) != folders:
+            return None
+        return looked
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard; a shard that is gone has none."""
@@ -395,6 +412,7 @@ class ShardBatch(OneWriter):
             _write_whole(descriptor, lines, size)
             if size == 0:
                 sync_folder(path.parent)
+            _show(path.parent)
             return _shard_stat(os.fstat(descriptor))
         except OSError as error:
             raise _explained(error, path) from None
@@ -481,6 +499,25 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
     except PermissionError:
         raise StoreReadOnly(f"{folder} cannot be read. Check its permissions.") from None
+
+
+def _times(folders: Iterable[str]) -> dict[str, int]:
+    """Return when each folder changed, in nanoseconds; 0 where there is none."""
+    found = dict.fromkeys(folders, 0)
+    for folder in found:
+        with suppress(OSError):
+            found[folder] = os.stat(folder).st_mtime_ns  # noqa: PTH116 - asked at each search
+    return found
+
+
+def _show(folder: Path) -> None:
+    """Give a folder a new time, as the system gives it one for a new file but not for a longer one."""
+    with suppress(PermissionError):  # of somebody else, who lets this user write into it
+        now = max(time.time_ns(), folder.stat().st_mtime_ns + 1)
+        os.utime(folder, ns=(now, now))
+        return
+    with suppress(OSError):
+        os.utime(folder)
 
 
 def _shard_stat(status: os.stat_result) -> ShardStat:
