@@ -29,6 +29,7 @@ from memkit.lint.interface import (
     Suppression,
     TextEdit,
 )
+from memkit.lint.parts import in_parts
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.store.files import whole_file
 from memkit.store.layout import MANIFEST, file_bytes, known_git_folder, why_not
@@ -362,27 +363,24 @@ class StoreFiles:
 
     def _checked(self, contents: dict[Path, bytes], keys: dict[Path, str], program: str) -> list[Checked]:
         """Return each file, checked by itself now or by an earlier run."""
-        from memkit.lint import rules
-
         kept = self._cache.load(_FILES) or {}
         known = kept.get("files", {}) if kept.get("program") == program else {}
-        files, seen = [], {}
-        for source in self._sources:
-            if source.path not in contents:
-                continue
-            content = contents[source.path]
-            key = f"{keys[source.path]} {source.kind} {source.path.relative_to(self.root)}"
-            if key in known:
-                data, *found = known[key]
-                kept_findings = unpacked_file(found, source.path)
-                file = Checked(source, content, data, kept_findings.findings, kept_findings.comments)
-            else:
-                file = rules.check_file(source, content)
-            files.append(file)
-            seen[key] = known.get(key) or [file.data, *packed_file(file)]
+        named = {
+            f"{keys[source.path]} {source.kind} {source.path.relative_to(self.root)}": source
+            for source in self._sources
+            if source.path in contents
+        }
+        fresh = {name: source for name, source in named.items() if name not in known}
+        results = in_parts(
+            list(fresh.values()),
+            [len(contents[source.path]) for source in fresh.values()],
+            lambda source: _checked_alone(source, contents[source.path]),
+        )
+        checked = known | dict(zip(fresh, results, strict=True))
+        seen = {name: checked[name] for name in named}
         if seen.keys() != known.keys():
             self._cache.keep(_FILES, {"program": program, "files": seen})
-        return files
+        return [_file_of(source, contents[source.path], seen[name]) for name, source in named.items()]
 
     def _together(self, files: Sequence[Checked], contents: dict[Path, bytes], head: str | None) -> Iterator[Finding]:
         from memkit.lint.families.life_cycle import committed_data, earlier_data, stood_before
@@ -400,6 +398,21 @@ class StoreFiles:
                 stood = partial(stood_before, self.root, commit)
         collection = Collection(self.root, files, before, self._since, stood)
         yield from check_together(collection)
+
+
+def _checked_alone(source: SourceFile, content: bytes) -> list[Any]:
+    """Return what a file holds and what is found in it by itself, as it is kept."""
+    from memkit.lint import rules
+
+    file = rules.check_file(source, content)
+    return [file.data, *packed_file(file)]
+
+
+def _file_of(source: SourceFile, content: bytes, kept: list[Any]) -> Checked:
+    """Return a file as it was checked."""
+    data, *found = kept
+    findings = unpacked_file(found, source.path)
+    return Checked(source, content, data, findings.findings, findings.comments)
 
 
 def _not_to_read(source: SourceFile) -> Finding | None:

@@ -17,14 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault
-from memkit.privacy.filed import FiledMarks
 from memkit.runtime.memory.log.clone import MACHINE, cache_folder, lock_file, state_folder
 from memkit.runtime.memory.log.shards import locked, sync_folder
 from memkit.runtime.memory.record.lines import StoreLocked
 from memkit.store.files import make_user_only, write_whole
+
+if TYPE_CHECKING:
+    from memkit.privacy.filed import FiledMarks
 
 _FILE = "journal.json"
 _NEW, _OLD, _FILES, _NEEDLES = "git", "old", "files", "needles"
@@ -268,6 +270,8 @@ class Unproven:
         Raises:
             EnvironmentFault: They cannot be read, so that nothing could be proven.
         """
+        from memkit.privacy.filed import FiledMarks
+
         if "needles" in owed:  # as an older memkit kept them
             return FiledMarks(_marks_of_older(owed["needles"]), self.folder)
         path = self._needles(owed["digest"])
@@ -285,7 +289,7 @@ class Unproven:
             return
         make_user_only(self.folder)
         needles = self._needles(owed["digest"])
-        if isinstance(marks, FiledMarks):
+        if not isinstance(marks, Path):
             beside = needles.with_suffix(".new")
             marks.save(beside)
             beside.replace(needles)

@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..gate.hostile import suspicions
 from ..gate.secrets import mask
 from ..words.text import SENTENCE_END, first_sentence, regex
 
@@ -253,6 +252,8 @@ def retold(
         told = summarise(said, mask(before))
     except Exception:  # noqa: BLE001 - whatever a model or its network does, a conversation goes on without it
         return extracted
+    from ..gate.hostile import suspicions  # nobody else counts tokens with it
+
     text = told.strip() if isinstance(told, str) else ""
     if not text or len(text) > HUGE * 40 * max(1, tokens) or count(text) > HUGE * tokens or suspicions(text):
         return extracted
