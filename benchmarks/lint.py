@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -45,18 +46,19 @@ def make_store(root: Path, files: int) -> Path:
 
 def make_long_skills(root: Path, files: int) -> Path:
     """Write a store of skills of 4 kB each, whose steps are sentences of the documents of this project."""
-    documents = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
+    documents = sorted((Path(__file__).parents[1] / "docs").rglob("*.md"))
     text = re.sub(r"[`*\[\]|#\"\\\\:{}<>]", "", " ".join(path.read_text(encoding="utf-8") for path in documents))
     sentences = [" ".join(one.split()) for one in re.split(r"(?<=[.!?])\s+", text) if 40 < len(one) < 200]
     sentences = [one for one in sentences if re.match("[A-Z][a-z]", one)]
-    chosen = random.Random(5)
+    random.Random(5).shuffle(sentences)
+    chosen = cycle(sentences)
     (root / "memkit.yaml").write_text("name: measured\n", encoding="utf-8")
     (root / "skills").mkdir()
     for number in range(files):
         before, _, after = skill(number).partition("steps:\n")
         steps = ""
         while len(before) + len(steps) + len(after) < SKILL_BYTES:
-            steps += f"  - {chosen.choice(sentences)}\n"
+            steps += f"  - {next(chosen)}\n"
         (root / "skills" / f"skill_{number}.yaml").write_text(f"{before}steps:\n{steps}{after}", encoding="utf-8")
     return root
 

@@ -71,17 +71,22 @@ class _Child:
 
     def _work(self, work: Iterable[Any], do: Callable[[Any], Any], write: int) -> None:
         """Do the work and end; whatever happens, nothing of the copy goes on."""
+        done: list[Any] = []
+        with suppress(BaseException):
+            done += map(do, work)
         with suppress(BaseException), os.fdopen(write, "w", encoding="utf-8") as out:
-            for one in work:
-                out.write(json.dumps(do(one)) + "\n")
+            json.dump(done, out)  # at the end, because nobody reads before and a pipe holds little
         os._exit(0)
 
     def results(self) -> list[Any]:
         """Return what came out, of as many pieces as were done."""
         with os.fdopen(self._read, encoding="utf-8") as out:
             self._read = -1
-            lines = out.read().split("\n")[:-1]
-        return [json.loads(line) for line in lines]
+            text = out.read()
+        try:
+            return list(json.loads(text))
+        except ValueError:
+            return []  # it was killed
 
     def end(self) -> None:
         """Wait for the process, or end it where nobody wants to know any more."""
