@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, groupby, islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Generic, TypeVar
@@ -20,8 +21,16 @@ MOST_ANSWERS = 1 << 17
 _EMPTY, _GONE = 0, 1
 _BITS = (1 << 64) - 1
 _FEWEST_PLACES = 1 << 9
-_WIDTH, _ROW, _MANY_ROWS = 8, 64, 1 << 16
-"""Bytes of a number, and of what is read at once."""
+_WIDTH, _ROW = 8, 64
+"""Bytes of a number, and of what a question reads at once."""
+_MANY = 1 << 13
+"""Numbers that are read or written at once."""
+_PIECE, _PART_BITS = 1 << 17, 9
+"""Numbers that are sorted at once; and two to the power of how many parts their pieces have."""
+_MOST_BITS = 26
+"""A filter holds at most two to the power of this bytes, 64 MB; of 100 million numbers one in six is asked for."""
+_SAVED = b"memkit-1"
+_BEGINS = len(_SAVED) + _WIDTH
 
 Answer = TypeVar("Answer")
 
@@ -105,24 +114,18 @@ class FiledLines:
 
 
 class FiledMarks:
-    """A set of numbers of 64 bits in a file without a name: nothing of it is held.
+    """A set of numbers of 64 bits in a file without a name; of all of them some bits are held that tell most others.
 
     It is a hash table with open addressing and linear probing, at most two thirds full. It is read place by place and
-    not mapped: of a mapped file the system counts every page around one that was asked for as held.
+    not mapped: of a mapped file the system counts every page around one that was asked for as held. A number's place
+    grows with the number, and many at once are sorted first: so a table of gigabytes is written from its front to its
+    back. A filter (Bloom, 1970, with one hash) answers for most of what is not in it without the file.
     """
 
-    def __init__(self, marks: Iterable[int] = (), folder: Path | None = None, *, most: int = 0) -> None:
-        """Take numbers to begin with.
-
-        Args:
-            marks: The numbers.
-            folder: Of the file; default: where temporary files lie.
-            most: How many there may be, where that is known: then it is made as large as that at once.
-        """
+    def __init__(self, marks: Iterable[int] = (), folder: Path | None = None) -> None:
+        """Take numbers to begin with, and the folder of the file; default: where temporary files lie."""
         self._folder = folder
-        self._open(max(_FEWEST_PLACES, 3 * most // 2 + 1))
-        for mark in marks:
-            self.add(mark)
+        self._fill(marks)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -130,102 +133,154 @@ class FiledMarks:
 
     def __contains__(self, mark: int) -> bool:
         """Return whether a number is one of them."""
-        return self._find(mark)[1]
+        mark = max(mark, _GONE + 1)
+        return bool(self._bits[(mark & self._mask) >> 3] >> (mark & 7) & 1) and self._find(mark)[1]
 
     def __iter__(self) -> Iterator[int]:
         """Yield them, in no order; nothing may be added meanwhile."""
-        return (mark for mark in _taken(self._file) if mark > _GONE)
+        return (mark for mark in _numbers(self._file) if mark > _GONE)
 
     def add(self, mark: int) -> None:
         """Take a number in."""
+        mark = max(mark, _GONE + 1)
         place, is_in = self._find(mark)
         if not is_in:
-            self._write(place, max(mark, _GONE + 1))
+            self._write(place, mark)
+            self._note(mark)
             self._length += 1
             self._used += 1
             if 3 * self._used > 2 * self._size:
-                self._grow()
+                self._fill(self, room=self._length)
+
+    def update(self, marks: Iterable[int]) -> None:
+        """Take numbers in: few of them one by one, many by making the table anew."""
+        coming = iter(marks)
+        few = list(islice(coming, MOST_HELD))
+        if len(few) == MOST_HELD:
+            self._fill(chain(self, few, coming))
+        else:
+            for mark in few:
+                self.add(mark)
 
     def discard(self, mark: int) -> None:
         """Take a number out, where it is in."""
-        place, is_in = self._find(mark)
-        if is_in:
-            self._write(place, _GONE)
+        if mark in self:
+            self._write(self._find(max(mark, _GONE + 1))[0], _GONE)
             self._length -= 1
 
     def save(self, path: Path) -> None:
         """Write them to a file that ``read`` reads."""
         with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            self._file.seek(0)
-            shutil.copyfileobj(self._file, file)
+            file.write(_SAVED + array("Q", [self._length]).tobytes())
+            marks = iter(self)
+            while some := array("Q", islice(marks, _MANY)):
+                some.tofile(file)
             file.flush()
             os.fsync(file.fileno())
 
     @classmethod
     def read(cls, path: Path, folder: Path | None = None) -> FiledMarks:
-        """Return what was saved; raises ``ValueError`` for a file that ``save`` did not write."""
-        marks = cls(folder=folder)
+        """Return what was saved; raises ``ValueError`` for a file that ``save`` did not write whole."""
         with path.open("rb") as file:
-            size, odd = divmod(os.fstat(file.fileno()).st_size, _WIDTH)
-            if odd or size < _FEWEST_PLACES:
-                raise ValueError(f"{path} holds no table of marks")
-            marks._open(size)
-            shutil.copyfileobj(file, marks._file)
-        for mark in _taken(marks._file):
-            marks._used += 1
-            marks._length += mark > _GONE
-        if marks._used >= size:
-            raise ValueError(f"{path} holds no table of marks")
-        return marks
+            begins = file.read(_BEGINS)
+            size = os.fstat(file.fileno()).st_size - _BEGINS
+            if size < 0 or size % _WIDTH or begins != _SAVED + array("Q", [size // _WIDTH]).tobytes():
+                raise ValueError(f"{path} holds no marks")
+            return cls(_numbers(file, _BEGINS), folder)
+
+    def _fill(self, marks: Iterable[int], room: int = 0) -> None:
+        """Make the table of numbers that may come more than once, with room for so many more."""
+        most, ascending = _sorted(marks, self._folder)
+        most += room
+        self._size = 3 * most // 2 + _FEWEST_PLACES
+        self._bits = bytearray(1 << min(most.bit_length(), _MOST_BITS))
+        self._mask = 8 * len(self._bits) - 1
+        self._length = 0
+        file = TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 - it lives as long as this
+        row, begins = array("Q"), 0
+        for mark in ascending:
+            row.frombytes(bytes(_WIDTH * max(0, (mark * self._size >> 64) - begins - len(row))))
+            row.append(mark)
+            self._note(mark)
+            self._length += 1
+            if len(row) >= _MANY:
+                begins += len(row)
+                _write_whole(file, row)
+                row = array("Q")
+        _write_whole(file, row)
+        self._file, self._used = file, self._length
+
+    def _note(self, mark: int) -> None:
+        self._bits[(mark & self._mask) >> 3] |= 1 << (mark & 7)
 
     def _find(self, mark: int) -> tuple[int, bool]:
         """Return the place where a number is or would be, and whether it is there."""
-        if mark <= _GONE:
-            mark = _GONE + 1
-        place = mark % self._size
-        while True:
-            row = os.pread(self._file.fileno(), _ROW, place * _WIDTH)
-            for start in range(0, len(row), _WIDTH):
-                held = int.from_bytes(row[start : start + _WIDTH], "little")
+        place = mark * self._size >> 64
+        while row := os.pread(self._file.fileno(), _ROW, place * _WIDTH):
+            for held in memoryview(row).cast("Q"):
                 if held in (mark, _EMPTY):
                     return place, held == mark
                 place += 1
-            if place >= self._size:
-                place = 0
+        return place, False
 
     def _write(self, place: int, mark: int) -> None:
-        os.pwrite(self._file.fileno(), mark.to_bytes(_WIDTH, "little"), place * _WIDTH)
-
-    def _grow(self) -> None:
-        old = self._file
-        self._open(3 * self._length + _FEWEST_PLACES)
-        for mark in _taken(old):
-            if mark > _GONE:
-                self.add(mark)
-
-    def _open(self, size: int) -> None:
-        self._file = TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 - it lives as long as this
-        self._file.truncate(_WIDTH * size)
-        self._size, self._length, self._used = size, 0, 0
+        os.pwrite(self._file.fileno(), array("Q", [mark]).tobytes(), place * _WIDTH)
 
 
-def _taken(file: IO[bytes]) -> Iterator[int]:
-    """Yield what stands in the places of a table that are not empty."""
-    place = 0
-    while rows := os.pread(file.fileno(), _MANY_ROWS, place):
-        place += len(rows)
-        starts = range(0, len(rows), _WIDTH)
-        marks = (int.from_bytes(rows[start : start + _WIDTH], "little") for start in starts)
-        yield from (mark for mark in marks if mark != _EMPTY)
+def _numbers(file: IO[bytes], place: int = 0) -> Iterator[int]:
+    """Yield what stands in a file of numbers from a place on, but for what is empty."""
+    while row := os.pread(file.fileno(), _WIDTH * _MANY, place):
+        place += len(row)
+        yield from filter(None, memoryview(row).cast("Q"))
+
+
+def _write_whole(file: IO[bytes], numbers: array[int]) -> None:
+    rest = memoryview(numbers.tobytes())
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def _sorted(marks: Iterable[int], folder: Path | None) -> tuple[int, Iterator[int]]:
+    """Return how many numbers there are at most, and yield each once in ascending order.
+
+    Many are sorted piece by piece into a file; then one part of all pieces after the other is held, by how they begin.
+    """
+    coming = (max(mark, _GONE + 1) for mark in marks)
+    piece = array("Q", islice(coming, _PIECE))
+    if len(piece) < _PIECE:
+        return len(piece), _each_once(sorted(piece))
+    file = TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - it lives as long as what is yielded
+    cuts: list[array[int]] = []
+    count = 0
+    while piece:
+        ordered = sorted(piece)
+        firsts = (part << 64 - _PART_BITS for part in range(1 << _PART_BITS))
+        cuts.append(array("Q", [*(count + bisect_left(ordered, first) for first in firsts), count + len(ordered)]))
+        _write_whole(file, array("Q", ordered))
+        count += len(ordered)
+        piece = array("Q", islice(coming, _PIECE))
+    return count, _each_once(_merged(file, cuts))
+
+
+def _merged(file: IO[bytes], cuts: list[array[int]]) -> Iterator[int]:
+    """Yield the numbers of a file of sorted pieces in ascending order, given where in each piece each part begins."""
+    for part in range(1 << _PART_BITS):
+        held = array("Q")
+        for cut in cuts:
+            held.frombytes(os.pread(file.fileno(), _WIDTH * (cut[part + 1] - cut[part]), _WIDTH * cut[part]))
+        yield from sorted(held)
+
+
+def _each_once(ascending: Iterable[int]) -> Iterator[int]:
+    return (mark for mark, _ in groupby(ascending))
 
 
 class FiledSet:
     """A set of texts by 64 bits of each; two are the same by chance once in 10^11 questions to 100 million of them."""
 
-    def __init__(self, texts: Iterable[str] = (), folder: Path | None = None, *, most: int = 0) -> None:
-        """Take texts to begin with; ``FiledMarks`` says what the others are."""
-        self._marks = FiledMarks(folder=folder, most=most)
-        self.update(texts)
+    def __init__(self, texts: Iterable[str] = (), folder: Path | None = None) -> None:
+        """Take texts to begin with, and the folder of the file; default: where temporary files lie."""
+        self._marks = FiledMarks((hash(text) & _BITS for text in texts), folder)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -237,12 +292,12 @@ class FiledSet:
 
     def isdisjoint(self, texts: Iterable[str]) -> bool:
         """Return whether none of ``texts`` is one of them."""
-        return not any(text in self for text in texts)
+        is_in = self._marks.__contains__
+        return not any(is_in(hash(text) & _BITS) for text in texts)
 
     def update(self, texts: Iterable[str]) -> None:
         """Take ``texts`` in."""
-        for text in texts:
-            self._marks.add(hash(text) & _BITS)
+        self._marks.update(hash(text) & _BITS for text in texts)
 
     def difference_update(self, texts: Iterable[str]) -> None:
         """Take ``texts`` out."""
@@ -254,12 +309,12 @@ Texts = set[str] | FiledSet
 """Whichever of the two ``set_of`` chose."""
 
 
-def set_of(texts: Iterable[str], folder: Path | None = None, *, most: int = 0) -> Texts:
-    """Return the set of ``texts``, ``most`` of them, in memory or, where they are many, in a file in ``folder``."""
+def set_of(texts: Iterable[str], folder: Path | None = None) -> Texts:
+    """Return the set of ``texts``, in memory or, where they are many, in a file in ``folder``."""
     held: set[str] = set()
     coming = iter(texts)
     for text in coming:
         held.add(text)
         if len(held) > MOST_HELD:
-            return FiledSet(chain(held, coming), folder, most=most)
+            return FiledSet(chain(held, coming), folder)
     return held

@@ -78,10 +78,10 @@ class KeptNeedles:
         self.marks = marks
         self._digests: dict[str, int] = {}
 
-    def keep(self, pieces: Iterable[str], *, kind: int = _PIECE) -> None:
-        """Take pieces in."""
-        for piece in pieces:
-            self.marks.add(self._digest(piece) ^ kind)
+    def keep(self, pieces: Iterable[str], words: Iterable[str], beginnings: Iterable[str]) -> None:
+        """Take in pieces, single words, and how pieces begin."""
+        kinds = zip((_PIECE, _WORD_KIND, _BEGINNING), (pieces, words, beginnings), strict=True)
+        self.marks.update(self._digest(one) ^ kind for kind, held in kinds for one in held)
 
     def spans(self, text: str, *, words: bool) -> Iterator[tuple[int, int]]:
         """Yield where a piece stands in ``text``; ``words`` says whether single words are pieces."""
@@ -136,8 +136,7 @@ class Needles:
         self._begins = made(self._noted_beginnings())
         # In a database an id stands without a gap before the next value; its end is what nobody else's id has.
         whole = chain(map(flat, texts), (id[-DISTINCT_END:] for id in self._flat_ids()))
-        most = sum(len(text) for text in texts)
-        self.runs = made((run for text in whole for run in _runs(text)), most=most)
+        self.runs = made(run for text in whole for run in _runs(text))
         self.values = made(chain(self._own_values(), self._flat_ids()))
         joined = chain(self._own_values(), (id for id in self._flat_ids() if len(id) < RUN))  # an id ends in a run
         self._begun = made(value[:end] for value in joined for end in range(1, len(value) + 1))
@@ -169,10 +168,9 @@ class Needles:
     def to_keep(self, key: bytes, folder: Path | None = None) -> KeptNeedles:
         """Return the pieces by their digests; of runs those at the beginning of a word are enough."""
         kept = KeptNeedles(key, FiledMarks(self._kept.marks if self._kept else (), folder))
-        kept.keep(run for text in self._said for run, _, _ in _runs_of_words(text) if run in self.runs)
-        kept.keep(value for value in chain(self._own_values(), self._flat_ids()) if value in self.values)
-        kept.keep(self.words, kind=_WORD_KIND)
-        kept.keep((beginning for text in self._said for beginning in _beginnings(text)), kind=_BEGINNING)
+        runs = (run for text in self._said for run, _, _ in _runs_of_words(text) if run in self.runs)
+        values = (value for value in chain(self._own_values(), self._flat_ids()) if value in self.values)
+        kept.keep(chain(runs, values), self.words, (one for text in self._said for one in _beginnings(text)))
         return kept
 
     def spare_shipped(self, path: str, text: str) -> None:

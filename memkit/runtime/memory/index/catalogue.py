@@ -264,8 +264,8 @@ class Catalogue:
                 with self.database.transaction():
                     self.chains.compare_heads(log)
                     self.chains.reckon()
-            if not self._sql.in_transaction:
-                self._glanced = (log.glance(), *self._written())
+            if not self._sql.in_transaction and (glance := log.glance()) is not None:
+                self._glanced = (glance, *self._written())
             return
         with self.database.transaction():
             self._take_in(log, log.shards(users), folders, anew=anew)

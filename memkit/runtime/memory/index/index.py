@@ -122,7 +122,7 @@ class Index:
 
     @property
     def catalogue(self) -> Catalogue:
-        """Return the catalogue, opened anew when its file was taken away."""
+        """Return the catalogue, opened when it is first asked for."""
         if self.waiting.lines:
             self._enter_waiting()
         return self.entered
@@ -130,14 +130,18 @@ class Index:
     @property
     def entered(self) -> Catalogue:
         """Return the same but for the lines that wait."""
-        if self._catalogue is not None and not self._is_changing() and not self._catalogue.database.is_current():
-            self.close()
         if self._catalogue is None:
             self._catalogue = self._opened_catalogue()
         return self._catalogue
 
+    def _let_go_of_gone(self) -> None:
+        """Close everything where the catalogue's file was taken away; a question that runs ends with what it opened."""
+        if self._catalogue is not None and not self._is_changing() and not self._catalogue.database.is_current():
+            self.close()
+
     def refresh(self, users: Users = None, *, anew: bool = False) -> None:
         """Take in what the log has gained or lost of what is about ``users``; with ``anew`` all of it is read again."""
+        self._let_go_of_gone()
         if not self._is_changing():
             self._followed.clear()
         self._served(lambda: self.catalogue.refresh(self._log, users, anew=anew), users=users)
@@ -147,6 +151,7 @@ class Index:
         if self._folder != self._own_folder:
             self.release()
             self._folder, self._borrowed = self._own_folder, None
+        self._let_go_of_gone()
         self._served(lambda: self.catalogue.refresh(self._log, users), helps=is_read_only, users=users)
 
     def user(self, user_id: str) -> CorpusIndex:
