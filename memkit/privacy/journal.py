@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,10 +125,11 @@ class ErasureJournal:
         files = ((path.relative_to(top or self._store).as_posix(), staged) for path, staged in replacements)
         return ErasureIntent(above, tuple(ReplacedFile(*each) for each in files), owed or {})
 
-    def stage(self, number: int, content: bytes, like: Path) -> str:
-        """Keep the new content of the file ``like`` beside, with its mode, and return its name."""
+    def stage(self, number: int, content: bytes | Iterable[bytes], like: Path) -> str:
+        """Keep the new content of the file ``like``, whole or in pieces, beside, with its mode, and return its name."""
         path = self.folder / _FILES / str(number)
-        path.write_bytes(content)
+        with path.open("wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
         with suppress(FileNotFoundError):
             shutil.copymode(like, path)
         return path.name

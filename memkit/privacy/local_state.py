@@ -6,7 +6,7 @@ import hashlib
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -17,12 +17,14 @@ from typing import Any
 from memkit.privacy.belonging import SUFFIX, Belonging, Subject, holds_lines, objects_in
 from memkit.privacy.filed import Texts
 from memkit.privacy.needles import Needles
-from memkit.privacy.scan import Scanner, WordTraces
+from memkit.privacy.scan import Scanner, WordTraces, is_text
 from memkit.runtime.memory.index.catalogue import SUFFIXES
 from memkit.runtime.memory.log.clone import foreign_states, state_folder
 from memkit.runtime.memory.record.record import file_stem, user_corpus
 
 SESSION = ".json"
+_AT_ONCE = 1 << 16
+"""Bytes of what stays that are read at once."""
 _OWN_FOLDERS = ("erase", "unproven", "written.json")
 """What erasures keep, and where they have to look."""
 _COUNTED = {"sessions": "sessions", "context": "sessions"} | {
@@ -35,8 +37,8 @@ class StateChange:
     """One file of the state that changes."""
 
     path: Path
-    content: bytes | None
-    """None to remove it."""
+    content: bytes | Callable[[], Iterable[bytes]] | None
+    """What stays of it, or what gives that piece by piece; None to remove it."""
     kind: str
     """Under which the certificate counts it."""
 
@@ -95,10 +97,30 @@ class LocalState:
             if any(part.partition(".")[0] in own for part in parts):
                 yield StateChange(path, None, kind)
                 continue
+            if holds_lines(path.name) and parts[0] not in ("torn", "access"):
+                left = self._left(path, belonging, scanner, torn=parts[0] == "audit")
+                if left.is_text:
+                    if left.is_changed:
+                        yield StateChange(path, left.content if left.lines else None, kind)
+                    continue
             content = path.read_bytes()
             rest = self._rest(path, parts[0], content, belonging, scanner)
             if rest != content:
                 yield StateChange(path, rest, kind)
+
+    def _left(self, path: Path, belonging: Belonging, scanner: Scanner, *, torn: bool) -> _Left:
+        """Return what stays of lines, one after the other: an audit log is as long as its month."""
+        left = _Left(self._folder if self._folder.is_dir() else None)
+        with path.open("rb") as file:
+            for line in file:
+                rest = belonging.rest(line, torn=torn)
+                if rest and scanner.finds(rest, words=WordTraces.OWN):
+                    rest = _redacted(rest, belonging.ids, scanner.needles)
+                    rest = b"" if scanner.finds(rest, words=WordTraces.OWN) else rest
+                left.add(line, rest)
+                if not left.is_text:
+                    break
+        return left
 
     def _rest(self, path: Path, folder: str, content: bytes, belonging: Belonging, scanner: Scanner) -> bytes | None:
         """Return what stays of a file; None when that is nothing."""
@@ -131,16 +153,41 @@ class LocalState:
         return data.get("user_id") == self._user_id or self._digest in path.parts
 
 
+class _Left:
+    """What stays of a file's lines, in a file without a name."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as this
+        self.lines = 0
+        """How many stay that say something."""
+        self.is_changed, self.is_text = False, True
+
+    def add(self, line: bytes, rest: bytes) -> None:
+        """Keep what stays of a line."""
+        self.is_changed = self.is_changed or rest != line
+        self.is_text = self.is_text and is_text(line)
+        self.lines += bool(rest.strip())
+        self._file.write(rest)
+
+    def content(self) -> Iterator[bytes]:
+        """Yield all that stays."""
+        self._file.seek(0)
+        while some := self._file.read(_AT_ONCE):
+            yield some
+
+
 def _files(folder: Path) -> list[Path]:
     found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
     return [path for path in found if path.relative_to(folder).parts[0] not in _OWN_FOLDERS]
 
 
 def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
-    lines = {SUFFIX: path.read_bytes().split(b"\n"), SESSION: [path.read_bytes()]}.get(path.suffix, [])
-    for line in lines:
-        if b'"user_id"' in line:
-            yield from (data for _, data in objects_in(line))
+    if path.suffix not in (SUFFIX, SESSION):
+        return
+    with path.open("rb") as file:
+        for line in file if path.suffix == SUFFIX else [file.read()]:
+            if b'"user_id"' in line:
+                yield from (data for _, data in objects_in(line.removesuffix(b"\n")))
 
 
 def _words_of(data: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import io
 import json
+import os
 import re
 import zipfile
 import zlib
@@ -18,11 +19,11 @@ from enum import Enum
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import unquote_to_bytes
 
 from memkit.errors import UsageError
-from memkit.privacy.belonging import ARCHIVE, SUFFIX, Belonging, objects_in, owners_named
+from memkit.privacy.belonging import ARCHIVE, SUFFIX, Belonging, holds_lines, objects_in, owners_named
 from memkit.privacy.filed import Lately
 from memkit.privacy.needles import REDACTED, RUN, Needles
 from memkit.resources import resource
@@ -34,6 +35,8 @@ LARGEST = 64 * 1024 * 1024
 """Bytes that a compressed member is opened to."""
 
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{16,}")
+_LONG = 4 * 1024 * 1024
+"""Bytes of a file of lines that are looked at together."""
 _HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
 _ESCAPE = re.compile(rb'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
@@ -88,7 +91,8 @@ def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _is_text(data: bytes, errors: str = "strict") -> bool:
+def is_text(data: bytes, errors: str = "strict") -> bool:
+    """Return whether ``data`` is UTF-8."""
     try:
         data.decode("utf-8", errors)
     except UnicodeDecodeError:
@@ -143,7 +147,7 @@ def _unescaped(data: bytes) -> bytes:
     joined = _ESCAPE.sub(meant, data)
     if b"\xed" not in joined:
         return joined
-    paired = joined.decode("utf-8", "surrogatepass" if _is_text(joined, "surrogatepass") else "replace")
+    paired = joined.decode("utf-8", "surrogatepass" if is_text(joined, "surrogatepass") else "replace")
     return paired.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
@@ -243,6 +247,31 @@ _AUTHORSHIP = re.compile(rb"^(?:author|committer|tagger) (.*>).*$", re.MULTILINE
 _NOT_ENTERED = ("node_modules",)
 
 
+class _Content:
+    """What a file holds, as often as it is asked for: whole, or of long lines of JSON some whole lines at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._path.open("rb") as file:
+            if not holds_lines(self._path.name) or os.fstat(file.fileno()).st_size <= _LONG or not self._is_lines(file):
+                yield file.read()
+                return
+            yield from _some_lines(file)
+
+    def _is_lines(self, file: IO[bytes]) -> bool:
+        """Return whether it is text and begins as JSON does: then it is looked at line by line in any case."""
+        is_lines = file.read(1) == b"{" and all(map(is_text, _some_lines(file)))
+        file.seek(0)
+        return is_lines
+
+
+def _some_lines(file: IO[bytes]) -> Iterator[bytes]:
+    while some := file.read(_LONG):
+        yield some + file.readline()
+
+
 @dataclass
 class Place:
     """What the scan saw in one place."""
@@ -288,7 +317,7 @@ class Scanner:
         if not data.startswith(b"{"):
             return self._found_in(data, words is not WordTraces.NONE)
         # What is packed within lines that are no text may hold bytes that look as if a line ended.
-        is_packed = not _is_text(data) and self._found_in(data, False)
+        is_packed = not is_text(data) and self._found_in(data, False)
         return is_packed or any(self._line(line, words) for line in data.split(b"\n"))
 
     def finds_name(self, name: str, *, words: WordTraces = WordTraces.NONE) -> bool:
@@ -304,7 +333,7 @@ class Scanner:
         """
         for path in paths:
             name = str(path.relative_to(root))
-            content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+            content = [str(path.readlink()).encode()] if path.is_symlink() else _Content(path)
             self._count(place, name, is_own(path), partial(self._finds_in_file, name, content))
         return place
 
@@ -326,8 +355,8 @@ class Scanner:
         is_trace = found and finds(WordTraces.OWN if is_own else WordTraces.NONE)
         place.count(name, is_trace, words=found)
 
-    def _finds_in_file(self, name: str, content: bytes, words: WordTraces) -> bool:
-        return self.finds_name(name, words=words) or self.finds(content, words=words)
+    def _finds_in_file(self, name: str, content: Iterable[bytes], words: WordTraces) -> bool:
+        return self.finds_name(name, words=words) or any(self.finds(piece, words=words) for piece in content)
 
     def _finds_in_object(self, found: GitObject, words: WordTraces) -> bool:
         if found.kind == "tree":

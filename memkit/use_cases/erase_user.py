@@ -346,7 +346,8 @@ def _change(
             require_writable_inside(workspace.root, path)
         for path, made in (*wanted.items(), *((change.path, change.content) for change in survey.state_changes)):
             if path not in staged:
-                staged[path] = None if made is None else journal.stage(len(staged), _made(made), like=path)
+                left = made() if callable(made) else made
+                staged[path] = None if left is None else journal.stage(len(staged), left, like=path)
         journal.commit(journal.meant(top, list(staged.items()), owed), needles.marks)
         Witness(workspace.root).forget()  # what goes is not missed
         journal.change()

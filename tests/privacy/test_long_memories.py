@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.privacy import filed, needles
+from memkit.privacy import filed, needles, scan
 from memkit.privacy.belonging import Subject
 from memkit.privacy.filed import FiledMarks, FiledSet, FiledTexts, Lately
-from memkit.privacy.journal import Unproven
+from memkit.privacy.journal import ErasureJournal, Unproven
+from memkit.privacy.local_state import LocalState, StateChange
 from memkit.privacy.needles import Census, KeptNeedles, Shipped, needles_of
+from memkit.privacy.scan import Place, Scanner, WordTraces
 from memkit.runtime.memory.log.clone import state_folder
 from tests.privacy.traces import CANARIES, TEXT, commit, erase, leaking
 
@@ -211,3 +213,68 @@ def test_what_is_owed_and_cannot_be_read_is_no_proof(peopled: Path, capsys: pyte
 
         assert code == 3, answer
         assert str(kept) in json.dumps(answer)
+
+
+def changes_of(folder: Path, audit: bytes) -> tuple[StateChange, ...]:
+    """Return what an erasure of alice changes in the state of a store whose audit log of a month says ``audit``."""
+    (log := state_folder(folder) / "audit" / "2026-11.jsonl").parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(audit)
+    census = Census(Subject("alice"))
+    census.take(line(1, "alice", TEXT).encode())
+    belonging = census.close()
+    scanner = Scanner(needles_of(census, belonging, (), (), Shipped()))
+    return tuple(LocalState(folder, Subject("alice")).changes(belonging, scanner, set()))
+
+
+def test_an_audit_log_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is as long as its month: it is read, changed and looked through line by line."""
+    monkeypatch.setattr(filed, "MOST_ANSWERS", 100)
+    monkeypatch.setattr(scan, "_LONG", 4_096)
+
+    def peak(lines: int) -> int:
+        said = b"".join(line(n, "alice" if n % 2 else "bob", f"tea of day {n}").encode() for n in range(2, lines))
+        tracemalloc.start()
+        try:
+            (change,) = changes_of(tmp_path, said)
+            assert callable(change.content)
+            (folder := ErasureJournal(tmp_path).folder / "files").mkdir(parents=True, exist_ok=True)
+            staged = folder / ErasureJournal(tmp_path).stage(0, change.content(), like=change.path)
+            found = scan_of_alice(tmp_path).files(Place("state"), tmp_path, [change.path])
+            held = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert found.where == [str(change.path.relative_to(tmp_path))]
+        left = staged.read_bytes()
+        assert left.count(b'"bob"') == said.count(b'"bob"') and b'"alice"' not in left
+        return held
+
+    peak(5_000)  # what is kept of words lately is full then
+    assert peak(4_000) < peak(1_000) + 100_000
+
+
+def scan_of_alice(folder: Path) -> Scanner:
+    """Return what looks for a text of alice's and her name."""
+    census = Census(Subject("alice"))
+    census.take(line(1, "alice", TEXT).encode())
+    return Scanner(needles_of(census, census.close(), (), (), Shipped()))
+
+
+entries = st.one_of(
+    st.builds(lambda n: line(n, "alice", "tea").encode(), st.integers(2, 9)),
+    st.builds(lambda n: line(n, "bob", "tea").encode(), st.integers(2, 9)),
+    st.builds(lambda n: line(n, "bob", f"She said: {TEXT}").encode(), st.integers(2, 9)),
+    st.sampled_from([b"\n", b'{"user_id": "ali', b'{"user_id": "bob", "te\n', b'"alice"\n', b"tea for two\n"]),
+)
+
+
+@given(st.lists(entries, max_size=6))
+def test_a_log_in_lines_is_what_it_is_as_a_whole(said: list[bytes]) -> None:
+    """Whatever stands in it, nothing of the person's is left, and each line of somebody else that quotes nothing is."""
+    with TemporaryDirectory() as folder:
+        changes = changes_of(Path(folder), b"".join(said))
+        content = changes[0].content if changes else b"".join(said)
+    left = b"".join(content()) if callable(content) else content or b""
+
+    assert not scan_of_alice(Path("x")).finds(left, words=WordTraces.OWN)
+    stay = [one for one in b"".join(said).splitlines(keepends=True) if b'"bob"' in one and b'"text": "tea"' in one]
+    assert [one for one in left.splitlines(keepends=True) if one in stay] == stay
