@@ -248,8 +248,8 @@ def test_an_audit_log_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert left.count(b'"bob"') == said.count(b'"bob"') and b'"alice"' not in left
         return held
 
-    peak(5_000)  # what is kept of words lately is full then
-    assert peak(4_000) < peak(1_000) + 100_000
+    peak(2_000)  # what is kept of words lately is full then
+    assert peak(8_000) < peak(2_000) + 500_000, "the log is a megabyte longer, and its lines as many objects more"
 
 
 def scan_of_alice(folder: Path) -> Scanner:
