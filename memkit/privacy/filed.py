@@ -248,12 +248,12 @@ def _sorted(marks: Iterable[int], folder: Path | None) -> tuple[int, Iterator[in
     coming = (max(mark, _GONE + 1) for mark in marks)
     piece = array("Q", islice(coming, _PIECE))
     if len(piece) < _PIECE:
-        return len(piece), _each_once(sorted(piece))
+        return len(piece), iter(sorted(set(piece)))
     file = TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - it lives as long as what is yielded
     cuts: list[array[int]] = []
     count = 0
     while piece:
-        ordered = sorted(piece)
+        ordered = sorted(set(piece))  # what a million records all say would be a part by itself
         firsts = (part << 64 - _PART_BITS for part in range(1 << _PART_BITS))
         cuts.append(array("Q", [*(count + bisect_left(ordered, first) for first in firsts), count + len(ordered)]))
         _write_whole(file, array("Q", ordered))

@@ -21,6 +21,7 @@ from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index.catalogue import Catalogue
+from memkit.runtime.memory.index.chains import Chains
 from memkit.runtime.memory.log import shards
 from memkit.runtime.memory.log.clone import lock_file, state_folder
 from memkit.runtime.memory.record.lines import InvalidRecord, StoreClosed, StoreFull, StoreLocked, StoreReadOnly
@@ -325,6 +326,28 @@ def test_a_closed_store_says_so(open_store: OpenStore) -> None:
 
     with pytest.raises(StoreClosed):
         note(store, "late")
+
+
+def test_problems_are_looked_for_when_something_changed(
+    tmp_path: Path, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many lines are broken, a search among the others goes through them once."""
+    note(open_store(), "espresso")
+    shard = only_shard(tmp_path)
+    with shard.open("ab") as file:
+        file.write(b"no line\n" * 50)
+    store, asked = open_store(), list[None]()
+    problems = Chains.problems
+    monkeypatch.setattr(Chains, "problems", lambda chains: (asked.append(None), problems(chains))[1])
+
+    for _ in range(3):
+        assert found(store, "espresso") == ["espresso"]
+    assert len(asked) == 1 and len(store.damage) == 50
+
+    with shard.open("ab") as file:
+        file.write(b"nor this\n")
+    assert found(store, "espresso") == ["espresso"] and found(store, "espresso")
+    assert len(asked) == 2 and len(store.damage) == 51
 
 
 @pytest.fixture

@@ -122,6 +122,8 @@ class ArchiveReader:
         self._closed = False
         self.damage: list[ShardProblem] = []
         """What was found wrong with the lines of the shards, or moved back; each was told once."""
+        self._told: tuple[object, ...] = ()
+        """The catalogue and what it held when that was last looked for."""
         self.leaves_traces = True
         """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
 
@@ -872,11 +874,14 @@ class ArchiveReader:
 
     def _tell_problems(self) -> None:
         """Say once what is wrong with the lines: which are withheld, missing or damaged, and what was moved back."""
-        chains = self._index.catalogue.chains
-        if not chains.has_something_to_say():
+        catalogue = self._index.catalogue
+        chains = catalogue.chains
+        if not chains.has_something_to_say() or (state := (catalogue, *catalogue.written())) == self._told:
             return
-        found = [*chains.problems(), *chains.moved_back_since()]
-        news = [one for one in found if one not in self.damage and not (one.code == TORN and self._is_being_written())]
+        found, known = [*chains.problems(), *chains.moved_back_since()], set(self.damage)
+        is_early = any(one.code == TORN for one in found) and self._is_being_written()
+        news = [one for one in found if one not in known and not (is_early and one.code == TORN)]
+        self._told = () if is_early else state
         self.damage += news
         if news:
             self._observe({"event": "damage", "problems": news})

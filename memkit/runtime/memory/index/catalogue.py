@@ -256,7 +256,7 @@ class Catalogue:
         """
         self._adding.clear()
         self._just_said.clear()
-        if not anew and (glance := log.glance()) is not None and (glance, *self._written()) == self._glanced:
+        if not anew and (glance := log.glance()) is not None and (glance, *self.written()) == self._glanced:
             return
         present, folders = log.shards(users), log.folders(users)
         if not anew and self._current(present, folders):
@@ -265,10 +265,15 @@ class Catalogue:
                     self.chains.compare_heads(log)
                     self.chains.reckon()
             if not self._sql.in_transaction and (glance := log.glance()) is not None:
-                self._glanced = (glance, *self._written())
+                self._glanced = (glance, *self.written())
             return
         with self.database.transaction():
             self._take_in(log, log.shards(users), folders, anew=anew)
+
+    def written(self) -> tuple[int, int]:
+        """Return what stays equal while nobody writes into the catalogue, elsewhere and here."""
+        ((version,),) = self._sql.execute("PRAGMA data_version")
+        return version, self._sql.total_changes
 
     def just_said(self, span: Span) -> tuple[str, Mapping[str, JSON]]:
         """Return what a line says that was taken in just now, once, without its place: as text, and as parsed.
@@ -419,7 +424,7 @@ class Catalogue:
 
     def _current(self, present: Mapping[str, ShardStat], folders: Sequence[str] | None) -> bool:
         # Every search asks this of every shard. What was current is so while nobody has written, here or elsewhere.
-        asked = (*self._written(), folders, present)
+        asked = (*self.written(), folders, present)
         if asked != self._was_current:
             rows = self._shards("path, size, mtime_ns, inode", folders or ())
             if {row[0]: row[1:] for row in rows} != present:
@@ -427,11 +432,6 @@ class Catalogue:
             if not self._sql.in_transaction:  # what is taken back counts as no write
                 self._was_current = asked
         return True
-
-    def _written(self) -> tuple[int, int]:
-        """Return what stays equal while nobody writes into the catalogue, elsewhere and here."""
-        ((version,),) = self._sql.execute("PRAGMA data_version")
-        return version, self._sql.total_changes
 
     def _take_in(
         self, log: Log, present: Mapping[str, ShardStat], folders: Sequence[str] | None, *, anew: bool
