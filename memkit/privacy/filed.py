@@ -195,18 +195,22 @@ class FiledMarks:
         self._size = 3 * most // 2 + _FEWEST_PLACES
         self._bits = bytearray(1 << min(most.bit_length(), _MOST_BITS))
         self._mask = 8 * len(self._bits) - 1
-        self._length = 0
         file = TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 - it lives as long as this
-        row, begins = array("Q"), 0
+        size, bits, mask = self._size, self._bits, self._mask  # a hundred million go through these lines
+        row, end, self._length = array("Q"), 0, 0
         for mark in ascending:
-            row.frombytes(bytes(_WIDTH * max(0, (mark * self._size >> 64) - begins - len(row))))
+            gap = (mark * size >> 64) - end
+            if gap > 0:
+                row.frombytes(bytes(_WIDTH * gap))
+                end += gap
             row.append(mark)
-            self._note(mark)
-            self._length += 1
+            end += 1
+            bits[(mark & mask) >> 3] |= 1 << (mark & 7)
             if len(row) >= _MANY:
-                begins += len(row)
+                self._length += len(row) - row.count(_EMPTY)
                 _write_whole(file, row)
                 row = array("Q")
+        self._length += len(row) - row.count(_EMPTY)
         _write_whole(file, row)
         self._file, self._used = file, self._length
 
