@@ -23,8 +23,8 @@ from memkit.runtime.memory.log.clone import foreign_states, state_folder
 from memkit.runtime.memory.record.record import file_stem, user_corpus
 
 SESSION = ".json"
-_AT_ONCE = 1 << 16
-"""Bytes of what stays that are read at once."""
+_AT_ONCE, _LONG = 1 << 16, 1 << 20
+"""Bytes of what stays that are read at once, and that are held."""
 _OWN_FOLDERS = ("erase", "unproven", "written.json")
 """What erasures keep, and where they have to look."""
 _COUNTED = {"sessions": "sessions", "context": "sessions"} | {
@@ -101,7 +101,7 @@ class LocalState:
                 left = self._left(path, belonging, scanner, torn=parts[0] == "audit")
                 if left.is_text:
                     if left.is_changed:
-                        yield StateChange(path, left.content if left.lines else None, kind)
+                        yield StateChange(path, left.result(), kind)
                     continue
             content = path.read_bytes()
             rest = self._rest(path, parts[0], content, belonging, scanner)
@@ -158,19 +158,23 @@ class _Left:
 
     def __init__(self, folder: Path | None) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as this
-        self.lines = 0
-        """How many stay that say something."""
+        self._says_something = False
         self.is_changed, self.is_text = False, True
 
     def add(self, line: bytes, rest: bytes) -> None:
         """Keep what stays of a line."""
         self.is_changed = self.is_changed or rest != line
         self.is_text = self.is_text and is_text(line)
-        self.lines += bool(rest.strip())
+        self._says_something = self._says_something or bool(rest.strip())
         self._file.write(rest)
 
-    def content(self) -> Iterator[bytes]:
-        """Yield all that stays."""
+    def result(self) -> bytes | Callable[[], Iterable[bytes]] | None:
+        """Return what stays, as a change has it: what is long is not held, and what is short keeps no file open."""
+        if not self._says_something:
+            return None
+        return self._content if self._file.tell() > _LONG else b"".join(self._content())
+
+    def _content(self) -> Iterator[bytes]:
         self._file.seek(0)
         while some := self._file.read(_AT_ONCE):
             yield some

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.privacy import filed, needles, scan
+from memkit.privacy import filed, local_state, needles, scan
 from memkit.privacy.belonging import Subject
 from memkit.privacy.filed import FiledMarks, FiledSet, FiledTexts, Lately
 from memkit.privacy.journal import ErasureJournal, Unproven
@@ -231,6 +231,7 @@ def test_an_audit_log_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """It is as long as its month: it is read, changed and looked through line by line."""
     monkeypatch.setattr(filed, "MOST_ANSWERS", 100)
     monkeypatch.setattr(scan, "_LONG", 4_096)
+    monkeypatch.setattr(local_state, "_LONG", 4_096)
 
     def peak(lines: int) -> int:
         said = b"".join(line(n, "alice" if n % 2 else "bob", f"tea of day {n}").encode() for n in range(2, lines))
