@@ -29,10 +29,12 @@ def in_parts(work: Sequence[T], sizes: Sequence[int], do: Callable[[T], Any]) ->
     """
     parts = _parts(sizes)
     done: dict[int, Any] = {at: do(work[at]) for at in parts[0][:1]}  # what that loads and compiles, children inherit
-    children = [_Child([work[at] for at in part], do) for part in parts[1:]]
+    children: list[_Child] = []
     try:
+        with suppress(OSError):  # no process more: this one does what is left
+            children.extend(_Child([work[at] for at in part], do) for part in parts[1:])
         done |= {at: do(work[at]) for at in parts[0][1:]}
-        for part, child in zip(parts[1:], children, strict=True):
+        for part, child in zip(parts[1:], children, strict=False):
             done |= zip(part, child.results(), strict=False)
     finally:
         for child in children:
@@ -64,10 +66,16 @@ class _Child:
 
     def __init__(self, work: Iterable[Any], do: Callable[[Any], Any]) -> None:
         self._read, write = os.pipe()
-        self._id = os.fork()
-        if self._id == 0:
-            self._work(work, do, write)
-        os.close(write)
+        try:
+            self._id = os.fork()
+        except OSError:
+            os.close(self._read)
+            raise
+        else:
+            if self._id == 0:
+                self._work(work, do, write)
+        finally:
+            os.close(write)
 
     def _work(self, work: Iterable[Any], do: Callable[[Any], Any], write: int) -> None:
         """Do the work and end; whatever happens, nothing of the copy goes on."""

@@ -65,6 +65,23 @@ def test_several_processes_take_part() -> None:
     assert few == beside_a_thread == {os.getpid()}
 
 
+def test_without_a_process_more_this_one_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is full is no reason to fail."""
+    fork, forked = os.fork, list[int]()
+
+    def full() -> int:
+        if forked:
+            raise BlockingIOError
+        forked.append(fork())
+        return forked[-1]
+
+    monkeypatch.setattr(os, "fork", full)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+
+    assert list(in_parts(range(9), [10] * 9, lambda one: one)) == list(range(9))
+    assert len(forked) == 1 and nobody_is_left() and len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 @pytest.mark.parametrize("wrong", range(9))
 def test_an_error_is_raised_as_by_one_process(wrong: int) -> None:
     """Whoever met it."""
