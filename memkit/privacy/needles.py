@@ -398,7 +398,7 @@ class Shipped:
     """Files that a store starts with, by their path."""
     generated: Iterable[str] = ()
     """Texts of which generated projects are made."""
-    served: bytes = b""
+    served: Iterable[bytes] = ()
     """Lines about the person, and those that are shared."""
 
 

@@ -52,7 +52,8 @@ class Survey:
         self.census = Census(subject, Witness(store).relinking_key, lines=FiledLines(self.folder))
         self.redacts_files = redact_files
         self._tools = {path for each in self.stores for path in tools(each)}
-        self.census.take(shipped.served)
+        for line in shipped.served:
+            self.census.take(line)
         self._read_lines()
         self.belonging: Belonging = self.census.close()
         self.sessions = self.census.sessions.union(*(state.session_ids() for state in self.states))

@@ -231,7 +231,7 @@ def _survey(
 ) -> Survey:  # fmt: skip
     return Survey(
         workspace.root, repository, replace(subject, opened=lambda line: shown(line, workspace.sealer)),
-        shipped=replace(_shipped(), served=server.held(subject.user_id) if (server := workspace.server) else b""),
+        shipped=replace(_shipped(), served=server.held(subject.user_id) if (server := workspace.server) else ()),
         redact_files=redact_files, tools=written_by_tools,
         kept=_kept_needles(workspace, earlier) if earlier else None,
     )  # fmt: skip
@@ -400,14 +400,14 @@ def _tips_that_go(root: Path, wanted: Mapping[Path, Content]) -> set[str]:
     """Return the links that heads had come to and that no line is named by any more."""
     gone, tips = set[str](), tips_of_heads(root)
     for path, content in wanted.items():
-        if holds_lines(path.name) and path.is_file() and (before := _links_in(path.read_bytes(), tips)):
-            gone |= before - _links_in(_made(content), tips)
+        if holds_lines(path.name) and path.is_file() and (before := _links_in(path.read_bytes().split(b"\n"), tips)):
+            gone |= before - _links_in(_made(content).split(b"\n"), tips)
     return gone
 
 
-def _links_in(content: bytes, among: Collection[str]) -> set[str]:
-    """Return those of some links that the lines of a shard are named by."""
-    objects = (data for line in content.split(b"\n") for _, data in objects_in(line))
+def _links_in(lines: Iterable[bytes], among: Collection[str]) -> set[str]:
+    """Return those of some links that lines are named by."""
+    objects = (data for line in lines for _, data in objects_in(line))
     return {link for data in objects if (link := claimed_link(data).hex()) in among}
 
 
@@ -501,13 +501,11 @@ def _scan(survey: Survey, owed: Mapping[str, Any]) -> Iterator[Place]:
 def _scan_server(workspace: Workspace, survey: Survey) -> Iterator[Place]:
     """Look through what a server still shows of the person, and through what everybody shares."""
     if server := workspace.server:
-        held = server.held(survey.user_id).split(b"\n")[:-1]
-        found = [
-            line
-            for line in held
-            if survey.belonging.owns(decode_line(line)) or survey.needles.repeated_in(line.decode())
-        ]
-        yield Place(f"archive in {server.shown}", len(held), len(found))
+        place = Place(f"archive in {server.shown}")
+        for line in server.held(survey.user_id):
+            place.items += 1
+            place.traces += survey.belonging.owns(decode_line(line)) or survey.needles.repeated_in(line.decode())
+        yield place
     if (shared := workspace.shared) is not None:
         yield Place(f"sessions in {shared.shown}", 1, shared.held(survey.user_id))
 

@@ -89,6 +89,23 @@ def test_no_user_finds_what_another_one_keeps(open_at: OpenArchive) -> None:
         assert all(f'"{user}"' in line for line in archive.export(user))
 
 
+@pytest.mark.parametrize("fetched", [1, 100, 1 << 20])
+def test_all_lines_about_a_user_come_whole(open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch, fetched: int) -> None:
+    """However few bytes are fetched at once, of however long a line."""
+    monkeypatch.setattr(postgres, "FETCHED_BYTES", fetched)
+    archive = open_at()
+    for text in ("tea", "coffee at nine, and never after noon: it keeps me awake ünd ☕"):
+        archive.offer(Draft(text), ANN)
+    archive.offer(Draft("the office is closed on Friday", scope="shared"), BOB)
+    log = log_of(archive)
+
+    lines = list(log.held("ann"))
+
+    assert lines == b"".join(map(log.read, log.shards(["ann"]))).split(b"\n")[:-1]
+    assert [b"Friday" in line for line in lines].count(True) == 1 and len(lines) == 3
+    assert list(log.held("nobody")) == [line for line in lines if b"Friday" in line]
+
+
 def test_another_instance_follows_at_once(open_at: OpenArchive) -> None:
     """What one instance acknowledged, the next question on another one finds, and a write there goes on from it."""
     one, two = open_at("one"), open_at("two")

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 OF_ALL = "shared@"
 """Begins the names of the shards of what somebody shared."""
+FETCHED_BYTES = 1 << 20
+"""Bytes of lines that are fetched at once, where all of a user's are gone through."""
 CLEARED_AT_ONCE = 100
 """Users whose lines are deleted in one transaction."""
 KNOWN_USERS = 10_000
@@ -233,9 +235,13 @@ class PostgresLog:
         for start in range(0, len(users), CLEARED_AT_ONCE):
             self.asked(lambda one, some=users[start : start + CLEARED_AT_ONCE]: _cleared(one, some))  # type: ignore[misc]
 
-    def held(self, user_id: str) -> bytes:
-        """Return the lines about a user, and all that is shared."""
-        return b"".join(map(self.read, self.shards([user_id])))
+    def held(self, user_id: str) -> Iterator[bytes]:
+        """Yield the lines about a user, and all that is shared; some of them are fetched at once."""
+        for shard, stat in self.shards([user_id]).items():
+            rest = b""
+            for start in range(0, stat.size, FETCHED_BYTES):
+                *lines, rest = (rest + self.read(shard, start, FETCHED_BYTES)).split(b"\n")
+                yield from lines
 
     def erase(self, user_id: str, owns: Callable[[Mapping[str, JSON]], bool], key: bytes | None) -> None:
         """Delete every line about a user, and what others said of what they had shared, whose chains close up.
