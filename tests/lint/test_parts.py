@@ -21,18 +21,29 @@ SKILL = "name: {name}\ndescription: Reads {name}.\nsteps:\n{steps}"
 
 @pytest.fixture(autouse=True)
 def three_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a part be small, and three processors be here."""
+    """Let a part be small, and three processors be here; note who is started."""
     monkeypatch.setattr(parts, "PART_BYTES", 10)
     monkeypatch.setattr(parts, "_processors", lambda: 3)
+    fork = os.fork
+    monkeypatch.setattr(os, "fork", lambda: (child := fork(), STARTED.append(child))[0])
+    STARTED.clear()
+
+
+STARTED: list[int] = []
 
 
 def nobody_is_left() -> bool:
     """Return whether every child was waited for."""
+    return not any(map(is_child, STARTED))
+
+
+def is_child(process: int) -> bool:
+    """Return whether a process is a child that nobody waited for."""
     try:
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(process, os.WNOHANG)
     except ChildProcessError:
-        return True
-    return False
+        return False
+    return True
 
 
 @settings(deadline=None, max_examples=40)
