@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, Turn, VirtualContextMemory
@@ -109,6 +109,17 @@ budgets = st.integers(1, 400) | st.integers(400, 8000)
     results=st.lists(wild, max_size=4), words=st.lists(wild.filter(str.strip), min_size=1, max_size=4),
     step=wild.filter(str.strip), travels=st.booleans(),
 )  # fmt: skip
+@example(
+    budget=137,
+    core="",
+    rules=[],
+    tools=[("", False)],
+    recalled="\x19¹",
+    results=[],
+    words=["00"],
+    step="0",
+    travels=True,
+)
 def test_no_prompt_passes_its_budget(
     budget: int, core: str, rules: list[str], tools: list[tuple[str, bool]], recalled: str, results: list[str],
     words: list[str], step: str, travels: bool,

@@ -363,7 +363,7 @@ SUMMARY_LINE = 120
 SUMMARY_LINES = 12
 SUMMARY_SHARE, CORE_SHARE = 0.15, 0.6
 """Of the budget."""
-MESSAGE_OVERHEAD = 4
+MESSAGE_OVERHEAD = 7
 """Tokens that a chat format spends on each message besides its text."""
 SHORTENED = "[… shortened …]"
 
@@ -467,7 +467,8 @@ class SessionContext:
         """Return the tokens of one message, its tool calls and the format around it."""
         texts = [str(message.get(key) or "") for key in ("role", "content", "name", "tool_call_id")]
         texts += [json.dumps(call, ensure_ascii=False, default=str) for call in message.get("tool_calls") or ()]
-        return MESSAGE_OVERHEAD + sum(self.count(text) for text in texts if text)
+        # As they are sent: a control character or a quote is longer in JSON.
+        return MESSAGE_OVERHEAD + sum(self.count(json.dumps(text, ensure_ascii=False)[1:-1]) for text in texts if text)
 
     def shortened(self, text: str, tokens: int) -> str:
         """Return ``text``, or as much of its beginning as fits in ``tokens`` together with a visible mark."""
