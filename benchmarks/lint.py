@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -113,15 +115,20 @@ def seconds(
     return best, by_clock
 
 
+@contextmanager
+def store_of(make: Callable[[Path, int], Path], files: int) -> Iterator[tuple[Path, Path, list[str]]]:
+    """Give a store of so many files, a home without settings, and the command that lints it."""
+    with tempfile.TemporaryDirectory() as folder:
+        home, root = Path(folder) / "home", Path(folder) / "store"
+        home.mkdir()
+        root.mkdir()
+        make(root, files)
+        yield root, home, [sys.executable, "-m", "memkit", "lint", "--store", str(root)]
+
+
 def measure(files: int) -> list[Row]:
     """Return the rows of a store of ``files`` files."""
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder) / "home"
-        home.mkdir()
-        root = Path(folder) / "store"
-        root.mkdir()
-        make_store(root, files)
-        lint = [sys.executable, "-m", "memkit", "lint", "--store", str(root)]
+    with store_of(make_store, files) as (root, home, lint):
         peer, _ = seconds([sys.executable, "-c", _LOAD, str(root), "CSafeLoader"], home)
         cold, _ = seconds(lint, home, fresh=root / ".memkit")
         warm, _ = seconds(lint, home)
@@ -137,13 +144,7 @@ def measure(files: int) -> list[Row]:
 
 def measure_long_skills(files: int) -> list[Row]:
     """Return the rows of a store of long skills, in some of which something is found."""
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder) / "home"
-        home.mkdir()
-        root = Path(folder) / "store"
-        root.mkdir()
-        make_long_skills(root, files)
-        lint = [sys.executable, "-m", "memkit", "lint", "--store", str(root)]
+    with store_of(make_long_skills, files) as (root, home, lint):
         peer, _ = seconds([sys.executable, "-c", _LOAD, str(root), "SafeLoader"], home)
         cold, by_clock = seconds(lint, home, rounds=5, fresh=root / ".memkit", findings=True)
     return [

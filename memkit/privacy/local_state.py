@@ -109,10 +109,11 @@ class LocalState:
                 yield StateChange(path, rest, kind)
 
     def _left(self, path: Path, belonging: Belonging, scanner: Scanner, *, torn: bool) -> _Left:
-        """Return what stays of lines, one after the other: an audit log is as long as its month."""
+        """Return what stays of lines of JSON, one after the other: an audit log is as long as its month."""
         left = _Left(self._folder if self._folder.is_dir() else None)
         with path.open("rb") as file:
-            for line in file:
+            left.is_text = file.peek(1)[:1] in (b"{", b"")  # else what is looked for may stand across lines
+            for line in file if left.is_text else ():
                 rest = belonging.rest(line, torn=torn)
                 if rest and scanner.finds(rest, words=WordTraces.OWN):
                     rest = _redacted(rest, belonging.ids, scanner.needles)

@@ -272,6 +272,7 @@ entries = st.one_of(
 @given(st.lists(entries, max_size=6))
 def test_a_log_in_lines_is_what_it_is_as_a_whole(said: list[bytes]) -> None:
     """Whatever stands in it, nothing of the person's is left, and each line of somebody else that quotes nothing is."""
+    said = [line(1, "bob", "coffee").encode(), *said]
     with TemporaryDirectory() as folder:
         changes = changes_of(Path(folder), b"".join(said))
         content = changes[0].content if changes else b"".join(said)
@@ -280,3 +281,12 @@ def test_a_log_in_lines_is_what_it_is_as_a_whole(said: list[bytes]) -> None:
     assert not scan_of_alice(Path("x")).finds(left, words=WordTraces.OWN)
     stay = [one for one in b"".join(said).splitlines(keepends=True) if b'"bob"' in one and b'"text": "tea"' in one]
     assert [one for one in left.splitlines(keepends=True) if one in stay] == stay
+
+
+@pytest.mark.parametrize("said", [f"Notes\n{TEXT[:20]}\n{TEXT[20:]}\n", f"{TEXT}\n", '"alice"\n'])
+def test_what_is_no_log_of_json_goes_as_a_whole(said: str) -> None:
+    """What is looked for may stand across its lines."""
+    with TemporaryDirectory() as folder:
+        (change,) = changes_of(Path(folder), said.encode())
+
+    assert change.content is None

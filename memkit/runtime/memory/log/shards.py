@@ -511,8 +511,11 @@ def _times(folders: Iterable[str]) -> dict[str, int]:
 
 
 def _show(folder: Path) -> None:
-    """Give a folder a new time, as the system gives it one for a new file but not for a longer one."""
-    with suppress(PermissionError):  # of somebody else, who lets this user write into it
+    """Give a folder a new time, as the system gives it one for a new file but not for a longer one.
+
+    What was written is written, whether or not this can be done.
+    """
+    with suppress(OSError):  # of somebody else, who lets this user write into it
         now = max(time.time_ns(), folder.stat().st_mtime_ns + 1)
         os.utime(folder, ns=(now, now))
         return
