@@ -13,7 +13,8 @@ from open_gate import OpenGate, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.log.clone import cache_folder, claim, keys_home
-from memkit.runtime.memory.log.log import NewestLine, WriterHead, linked, parent_of
+from memkit.runtime.memory.log.log import Forged, NewestLine, WriterHead, linked, parent_of, read_link
+from memkit.runtime.memory.record.lines import InvalidRecord, decode_line, encode_line
 from memkit.runtime.memory.record.record import unplaced
 
 Lines = list[dict[str, Any]]
@@ -339,3 +340,32 @@ def test_the_newest_line_of_a_database_is_noted_over_the_one_before(tmp_path: Pa
     (place,) = (keys_home() / "heads").iterdir()
     place.write_bytes(place.read_bytes().replace(b"/w.jsonl", b"/x.jsonl"))
     assert NewestLine(tmp_path).newest() is None
+
+
+@settings(max_examples=200)
+@given(
+    says=st.text(max_size=20),
+    nested=st.lists(st.sampled_from(("link", "salt")), unique=True),
+    cut=st.integers(0, 400),
+    put=st.sampled_from(("", " ", '"link":"{link}",', '"salt":"{salt}",', '"salt":"x",')),
+)
+def test_what_a_line_says_is_the_same_whether_its_bytes_are_at_hand(
+    says: str, nested: list[str], cut: int, put: str
+) -> None:
+    """The link is cut out of the bytes, and no repetition of it, wherever it stands, makes a line say anything else."""
+    line, _ = linked({"text": says, "user_id": "ada", "about": {"x": says}}, b"\1" * 16)
+    line = {**line, "about": {**{key: line[key] for key in nested}, "x": says}} if nested else line
+    told = put.format(link=line["link"], salt=line["salt"]).encode()
+    raw = encode_line(line).strip()
+    raw = raw[:cut] + told + raw[cut:]
+    try:
+        data = decode_line(raw)
+    except InvalidRecord:
+        return
+    readings = []
+    for at_hand in (b"", raw):
+        try:
+            readings.append(read_link(data, at_hand))
+        except Forged as error:
+            readings.append(str(error))
+    assert readings[0] == readings[1]

@@ -1,10 +1,27 @@
 """What counts as a word, in any script."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.words.text import fingerprint, query_terms, stem, tokens
+from memkit.runtime.memory.words.text import (
+    _LETTERS_ALONE,
+    APOSTROPHE,
+    ASCII_WORD,
+    SHORTENED,
+    WORD,
+    _closed_up,
+    _is_gap,
+    fingerprint,
+    folded,
+    query_terms,
+    stated,
+    stem,
+    tokens,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +102,21 @@ def test_tokens_hold_no_blanks(text: str) -> None:
     for token in tokens(text):
         assert token and not set(token) & set(" \t\r\n\0\"'")
     assert set(query_terms(text)) <= set(tokens(text))
+
+
+@given(text=st.text(alphabet=st.sampled_from("aZ5_ .,-'+#\u00e9\u2019\t\x1c@%"), max_size=200) | st.text())
+def test_short_cuts_for_plain_texts_find_what_the_patterns_find(text: str) -> None:
+    """What most texts need is found by tables; the patterns that any text can be read with say the same."""
+    flat = re.sub(APOSTROPHE, "", re.sub(SHORTENED, "", folded(text)))
+    assert words(text) == (ASCII_WORD if flat.isascii() else WORD).findall(flat)
+    lower = text.lower()
+    if lower.isascii():
+        assert lower.translate(_LETTERS_ALONE).split() == re.findall("[a-z]+", lower)
+        gaps = re.escape("".join(char for char in map(chr, range(128)) if _is_gap(char)))
+        whole = _closed_up(lower, re.compile(f"[{gaps}]+"), re.compile(f"[{gaps}]++(?![0-9])"))
+        assert stated(text) == (whole or text.strip())
+
+
+def test_a_word_of_any_length_is_cut_alike() -> None:
+    """A run of letters is cut where it is too long, in every kind of text."""
+    assert words("x" * 150 + " y") == ["x" * 64, "x" * 64, "x" * 22, "y"]

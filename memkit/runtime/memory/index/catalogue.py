@@ -229,6 +229,15 @@ class CataloguedLine(NamedTuple):
     span: Span
 
 
+class ParsedLine(NamedTuple):
+    """A line of a shard that was read and is not entered yet."""
+
+    place: tuple[int, int, int]
+    """Its offset, size and number."""
+    content: Mapping[str, JSON]
+    line: bytes
+
+
 class Catalogue:
     """The lines of all shards."""
 
@@ -500,11 +509,11 @@ class Catalogue:
 
         self._just_said, number, counted = {}, mark.ended + 1, 0
         for start in range(0, len(found), ENTERED_AT_ONCE):
-            parsed = list[tuple[tuple[int, int, int], Mapping[str, JSON]]]()
+            parsed = list[ParsedLine]()
             for offset, line in found[start : start + ENTERED_AT_ONCE]:
                 number, counted = number + data.count(b"\n", counted, offset), offset
                 try:
-                    parsed.append(((mark.seen + offset, len(line), number), checked(line)))
+                    parsed.append(ParsedLine((mark.seen + offset, len(line), number), checked(line), line))
                 except InvalidRecord as error:
                     self.chains.damaged(path, number, line, str(error))
             self._enter(path, parsed, mixed, size=len(data))
@@ -512,17 +521,17 @@ class Catalogue:
     def _enter(
         self,
         path: str,
-        parsed: "Sequence[tuple[tuple[int, int, int], Mapping[str, JSON]]]",
+        parsed: Sequence[ParsedLine],
         mixed: Callable[[], bool],
         *,
         size: int,
     ) -> None:
-        """Judge and enter lines of a shard, each with its offset, size and number; ``size`` is that of all of them."""
+        """Judge and enter lines of a shard; ``size`` is that of all of them."""
         key, numbers, shard = self.chains.key_for(shard_writer(path)[0]), self.corpora(), self._shard_number(path)
-        said = self.chains.said([_id_of(content) for _, content in parsed])
+        said = self.chains.said([_id_of(content) for _, content, _ in parsed])
         entries, places = list[ChainedLine](), list[tuple[int, int, tuple[int, int, int]]]()
-        for place, content in parsed:
-            judged = self.chains.judged(content, said, mixed=mixed, key=key)
+        for place, content, line in parsed:
+            judged = self.chains.judged(content, said, mixed=mixed, key=key, line=line)
             if isinstance(judged, str):
                 self.chains.flaw(ShardProblem(TAMPERED, path, place[2], judged), content)
                 continue

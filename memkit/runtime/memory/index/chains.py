@@ -189,7 +189,13 @@ class Chains:
         return {bytes(link) for (link,) in rows}
 
     def judged(
-        self, data: Mapping[str, JSON], said: Mapping[str, set[bytes]], *, mixed: Callable[[], bool], key: bytes | None
+        self,
+        data: Mapping[str, JSON],
+        said: Mapping[str, set[bytes]],
+        *,
+        mixed: Callable[[], bool],
+        key: bytes | None,
+        line: bytes = b"",
     ) -> tuple[ChainedLine, bytes] | str:
         """Return a line as it is to be entered, with what it says where it has a link, or why it is withheld.
 
@@ -198,9 +204,10 @@ class Chains:
             said: What lines with its id said, as ``said`` returns it.
             mixed: Whether its writer has lines with links.
             key: By which this clone knows the writer's lines again; None for everybody else's.
+            line: The line as it lies, where that is at hand.
         """
         try:
-            found = read_link(data)
+            found = read_link(data, line)
         except Forged as error:
             return str(error)
         if found is None:
@@ -268,6 +275,8 @@ class Chains:
         """Return for each id what stands for what lines with it say, also lines that are gone."""
         found: defaultdict[str, set[bytes]] = defaultdict(set)
         for table in ("gone", "lines"):
+            if not self._sql.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone():
+                continue
             for id, body in asked_in(self._sql, f"SELECT id, body FROM {table} WHERE id IN ({{0}})", ids):
                 if body is not None:
                     found[id].add(bytes(body))

@@ -11,6 +11,7 @@ so many segments into a larger one. A write costs much the same in a corpus of a
 
 import math
 import sqlite3
+import struct
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -146,6 +147,7 @@ def coverage(query: Weighed, counts: Mapping[str, float]) -> float:
     return min(1.0, covered / query.whole) if query.whole else 0.0
 
 
+_FIRST = struct.Struct("=I")
 Kind = tuple[int, int]
 """How often a word occurs in a document, and how many words that has."""
 Runs = dict[Kind, "array[int]"]
@@ -155,27 +157,46 @@ Held = defaultdict[Kind, defaultdict[str, list[int]]]
 
 
 def packed(runs: Runs) -> bytes:
-    """Return runs as bytes: how many there are, the kind and size of each, then all documents.
+    """Return runs as bytes."""
+    held = sorted(runs.items())
+    return _written([one for kind, some in held for one in (*kind, len(some))], b"".join(some for _, some in held))
 
-    They are in the byte order of this machine, which an index never leaves.
+
+def _written(head: Sequence[int], documents: bytes) -> bytes:
+    """Return runs as bytes: how many there are, count, length and size of each one after the other, all documents.
+
+    The head takes as few bytes a number as its largest needs, mostly one: most words are rare, and of those it is the
+    larger part. The documents stay as a search reads them. All are in the byte order of this machine, which an index
+    never leaves.
+
+    Args:
+        head: Count, length and size of each run.
+        documents: Those of all runs, four bytes each.
     """
-    head, documents = [len(runs)], b""
-    for (count, length), held in sorted(runs.items()):
-        head += (count, length, len(held))
-        documents += held.tobytes()
-    return array("I", head).tobytes() + documents
+    most = max(head, default=0)
+    width = "B" if most < 1 << 8 else "H" if most < 1 << 16 else "I"
+    return _FIRST.pack(len(head) // 3 << 2 | "BHI".index(width)) + array(width, head).tobytes() + documents
 
 
 def unpacked(data: bytes) -> Runs:
-    """Return what ``packed`` was given."""
-    numbers = array("I", data)
-    start = 1 + 3 * numbers[0]
+    """Return the runs that were packed."""
+    head, documents = _parted(data)
     runs: Runs = {}
-    for at in range(1, start, 3):
-        count, length, size = numbers[at : at + 3]
-        runs[count, length] = numbers[start : start + size]
+    start = 0
+    for at in range(0, len(head), 3):
+        count, length, size = head[at : at + 3]
+        runs[count, length] = documents[start : start + size]
         start += size
     return runs
+
+
+def _parted(data: bytes) -> "tuple[array[int], array[int]]":
+    """Return the head of packed runs and their documents."""
+    (told,) = _FIRST.unpack_from(data)
+    head = array("BHI"[told & 3])
+    end = _FIRST.size + 3 * (told >> 2) * head.itemsize
+    head.frombytes(data[_FIRST.size : end])
+    return head, array("I", data[end:])
 
 
 def joined(lists: Iterable[Runs]) -> Runs:
@@ -229,8 +250,7 @@ MOST_USUAL = 200_000
 SCHEMA = (
     "CREATE TABLE fresh(term TEXT, document INT, count INT, length INT, PRIMARY KEY(term, document)) WITHOUT ROWID",
     "CREATE TABLE segments(number INTEGER PRIMARY KEY, level INT, newest INT)",
-    "CREATE TABLE words(segment INT, term TEXT, held INT, postings BLOB)",
-    "CREATE UNIQUE INDEX words_by_segment ON words(segment, term, held)",
+    "CREATE TABLE words(segment INT, term TEXT, held INT, postings BLOB, PRIMARY KEY(segment, term)) WITHOUT ROWID",
 )
 TABLES = ("fresh", "segments", "words")
 
@@ -363,8 +383,7 @@ class WordIndex:
         held = array("I")
         for one in spellings(term):
             for (data,) in self._sql.execute(f"SELECT postings {IN_SEGMENTS}", {"term": one}):
-                numbers = array("I", data)
-                held.extend(numbers[1 + 3 * numbers[0] :])
+                held.extend(_parted(data)[1])
             held.extend(row[0] for row in self._sql.execute("SELECT document FROM fresh WHERE term=?", (one,)))
         return held
 
@@ -373,8 +392,8 @@ class WordIndex:
         return unpacked(row[0]) if row else {}
 
     def _remove_folded(self, document: int, term: str, kind: tuple[int, int]) -> None:
-        query = f"SELECT words.rowid, postings {IN_SEGMENTS} WHERE newest>=:document"
-        for row, data in self._sql.execute(query, {"term": term, "document": document}).fetchall():
+        query = f"SELECT segment, postings {IN_SEGMENTS} WHERE newest>=:document"
+        for segment, data in self._sql.execute(query, {"term": term, "document": document}).fetchall():
             runs = unpacked(data)
             held = runs.get(kind, array("I"))
             if document not in held:
@@ -383,10 +402,10 @@ class WordIndex:
             if not held:
                 del runs[kind]
             if runs:
-                change = "UPDATE words SET held=held-1, postings=? WHERE rowid=?"
-                self._sql.execute(change, (packed(runs), row))
+                change = "UPDATE words SET held=held-1, postings=? WHERE segment=? AND term=?"
+                self._sql.execute(change, (packed(runs), segment, term))
             else:
-                self._sql.execute("DELETE FROM words WHERE rowid=?", (row,))
+                self._sql.execute("DELETE FROM words WHERE segment=? AND term=?", (segment, term))
             return
 
     def _fold(self, held: "Held", newest: int) -> None:
@@ -397,7 +416,7 @@ class WordIndex:
                 heads[term] += (count, length, len(documents))
                 lists[term] += documents
         rows = (
-            (term, len(lists[term]), array("I", [len(head) // 3, *head, *lists[term]]).tobytes())
+            (term, len(lists[term]), _written(head, array("I", lists[term]).tobytes()))
             for term, head in sorted(heads.items())
         )
         self._enter(rows, 0, newest)
