@@ -43,10 +43,12 @@ def small_segments() -> Iterator[None]:
         yield
 
 
-def changed(history: list[list[str] | int]) -> tuple[WordIndex, dict[int, list[str]]]:
-    """Return the index after a history, and the documents that should be in it."""
+def changed(history: list[list[str] | int], asking: str = "") -> tuple[WordIndex, dict[int, list[str]]]:
+    """Return the index after a history, and the documents that should be in it; between changes it may be asked."""
     index, known, held = fresh_index(), list[list[str]](), dict[int, list[str]]()
     for change in history:
+        if asking:
+            index.sharing(asking, (), 1)
         if isinstance(change, list):
             known.append(change)
             index.add({len(known): change})
@@ -89,6 +91,20 @@ def test_it_answers_as_a_list_of_all_documents_would(
         index.newest_holding(terms, limit)
         == sorted((number for number, tokens in held.items() if set(terms) <= set(tokens)), reverse=True)[:limit]
     )
+
+
+@given(changes, st.integers(0, 2), st.sampled_from((1, 100, 1000)))
+@settings(max_examples=200, deadline=None)
+def test_what_was_asked_before_makes_no_other_answer(history: list[list[str] | int], lacking: int, room: int) -> None:
+    """Lists that are kept for the next question follow what is entered and taken out, with room for few or many."""
+    with patch.object(word_index, "MOST_KEPT", room):
+        asked, held = changed(history, asking="abc")
+        for terms in ("abc", "cd"):
+            found = asked.sharing(terms, (), lacking)
+            asked.forget_asked()
+            assert found == asked.sharing(terms, (), lacking)
+            wanted = {number for number, tokens in held.items() if len(set(terms) - set(tokens)) <= lacking}
+            assert lacking >= len(terms) or wanted <= set(found)
 
 
 def test_equal_documents_come_by_age() -> None:

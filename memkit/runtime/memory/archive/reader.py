@@ -605,7 +605,7 @@ class ArchiveReader:
 
     def consolidation(self, *, user_id: str | None = None, tell: "Tell | None" = None) -> "ConsolidationPlan":
         """Return what consolidating memory, of one user or of all, would do; ``tell`` finds better words for events."""
-        from ..lifecycle.consolidation import CoreState, planned
+        from ..lifecycle.consolidation import CoreState, LiveRecords, planned
 
         cores = {}
         for user in self.users() if user_id is None else [user_id]:
@@ -613,9 +613,11 @@ class ArchiveReader:
             for agent in {cast("str | None", edit["agent_id"]) for edit in history}:
                 own = [edit for edit in history if edit["agent_id"] == agent]
                 cores[user, agent] = CoreState(self.core_sections(user, agent), own)
-        records = (record for record in self.records(user_id=user_id) if user_id in (None, record.user_id))
         with self._reading(user_id):
-            return planned(records, cores, self.settings, self._clock(), barred=self.view.is_tombstoned, tell=tell)
+            return planned(
+                LiveRecords(self._index.corpus, self._names(user_id)), cores, self.settings, self._clock(),
+                user_id=user_id, barred=self.view.is_tombstoned, tell=tell,
+            )  # fmt: skip
 
     def relation_graph(
         self,

@@ -12,10 +12,11 @@ operator for similarity joins", 2006).
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..record.record import TRUSTS, Record, audience_of
 from ..words.text import plain, query_terms, regex, stem
@@ -188,20 +189,37 @@ def _names(text: str) -> set[str]:
 MOST_COMPARED = 100
 """A word in more texts than that is no help in finding likenesses: only so many of them are looked at."""
 
-Word = tuple[str, int]
-"""A word and which of its occurrences in the text it is."""
+PREFIXES_AT_ONCE = 1 << 16
+"""So many texts' rarest words are held at once; of more texts, some of the words after the others."""
+MOST_COUNTED = 1 << 22
+"""Counters of words; where two words share one, both count as more common than they are, and nothing is missed."""
 
 
-def duplicate_groups(records: Iterable[Record], at: float) -> list[tuple[Record, ...]]:
-    """Return the groups of records that say the same as their first one, which says it most fully.
+class Readable(Protocol):
+    """Records that are read one after the other, as often as wanted, or by their places."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield them in the order of their places."""
+
+    def __getitem__(self, place: int, /) -> Record:
+        """Return the one at a place."""
+
+
+def duplicate_groups(
+    records: Readable, at: float, wanted: Callable[[Record], bool] = lambda record: True
+) -> Iterator[tuple[Record, ...]]:
+    """Yield the groups of ``wanted`` records that say the same as their first one, which says it most fully.
 
     Only records of one user, type, scope and validity are compared, and clean ones apart from tainted ones; a record is
-    in one group at the most.
+    in one group at the most. Of each is held what its words are as numbers. It is read for those, again where another
+    one is as full, and again where it may be alike to one.
     """
-    kinds: dict[tuple[object, ...], list[Record]] = defaultdict(list)
-    for record in records:
-        kinds[_kind(record)].append(record)
-    return [group for kind in kinds.values() for group in _groups(sorted(kind, key=_fullness, reverse=True), at)]
+    texts = _Texts(records, wanted)
+    for kind in texts.kinds():
+        yield from texts.groups(kind, at)
 
 
 def _kind(record: Record) -> tuple[object, ...]:
@@ -212,31 +230,108 @@ def _fullness(record: Record) -> tuple[object, ...]:
     return len(record.text), TRUSTS.index(record.trust), record.confidence, record.created_at, record.id
 
 
-def _groups(records: Sequence[Record], at: float) -> Iterator[tuple[Record, ...]]:
-    """Yield the groups among records of one kind, the fullest first."""
-    words = _by_rarity(telling(record.text) for record in records)
-    holders: dict[int, array[int]] = defaultdict(lambda: array("I"))
-    same: dict[int, array[int]] = defaultdict(lambda: array("I"))
-    for place, found in enumerate(words):
-        for word in _prefix(found, at):
-            holders[word].append(place)
-        same[hash(found.tobytes())].append(place)
-    taken: set[int] = set()
-    for place, record in enumerate(records):
-        if place in taken:
-            continue
-        near = {other for word in _prefix(words[place], at) for other in holders[word][:MOST_COMPARED]}
-        near.update(same[hash(words[place].tobytes())])
-        open_to = (other for other in sorted(near) if other > place and other not in taken)
-        bag = frozenset(words[place])
-        alike = [
-            other
-            for other in open_to
-            if _share_enough(bag, words[other], at) and likeness(record.text, records[other].text) >= at
-        ]
-        if alike:
-            taken.update((place, *alike))
-            yield (record, *(records[other] for other in alike))
+class _Texts:
+    """What is held of records that may repeat each other; a text is called by its number among those."""
+
+    def __init__(self, records: Readable, wanted: Callable[[Record], bool]) -> None:
+        self._records = records
+        self._places = array("I")
+        self._kinds = array("q")
+        self._fullness = array("Q")
+        """How full each is, but for what needs the record itself."""
+        self._words = array("q")
+        """Those of all texts, each as a number; in a text the rarest come first."""
+        self._ends = array("Q", [0])
+        for place, record in enumerate(records):
+            if wanted(record):
+                self._places.append(place)
+                self._kinds.append(hash(_kind(record)))
+                trust = TRUSTS.index(record.trust)
+                self._fullness.append(len(record.text) << 36 | trust << 32 | int(record.confidence * (1 << 31)))
+                self._words.extend(_numbered(telling(record.text)))
+                self._ends.append(len(self._words))
+        self._sort_words()
+
+    def _sort_words(self) -> None:
+        """Put the words of each text in an order that is the same for all, the rarest first."""
+        size = min(MOST_COUNTED, 1 << (2 * len(self._words)).bit_length())
+        counts, mask = array("I", bytes(4 * size)), size - 1
+        for word in self._words:
+            counts[word & mask] += 1
+        for start, end in pairwise(self._ends):
+            by_rarity = sorted(self._words[start:end], key=lambda word: (counts[word & mask], word))
+            self._words[start:end] = array("q", by_rarity)
+
+    def words(self, number: int) -> "array[int]":
+        """Return the words of a text."""
+        return self._words[self._ends[number] : self._ends[number + 1]]
+
+    def kinds(self) -> "Iterator[array[int]]":
+        """Yield the texts of each kind of which there are several, the kind that came first at first."""
+        ordered = sorted(range(len(self._kinds)), key=self._kinds.__getitem__)
+        several = (array("I", kind) for _, kind in groupby(ordered, self._kinds.__getitem__))
+        yield from sorted((kind for kind in several if len(kind) > 1), key=itemgetter(0))
+
+    def groups(self, kind: "array[int]", at: float) -> Iterator[tuple[Record, ...]]:
+        """Yield the groups among texts of one kind, the fullest first."""
+        ordered = self._fullest_first(kind)
+        near, same = self._near(ordered, at), self._same(ordered)
+        taken = bytearray(len(ordered))
+        for rank in sorted(near.keys() | same.keys()):
+            if taken[rank]:
+                continue
+            others = near.get(rank, set()).union(same.get(rank, ()))
+            left = [other for other in sorted(others) if other > rank and not taken[other]]
+            if left:
+                record = self._record(ordered[rank])
+                read = ((other, self._record(ordered[other])) for other in left)
+                alike = [(other, one) for other, one in read if likeness(record.text, one.text) >= at]
+                for other, _ in alike:
+                    taken[other] = 1
+                if alike:
+                    yield (record, *(one for _, one in alike))
+
+    def _record(self, number: int) -> Record:
+        return self._records[self._places[number]]
+
+    def _fullest_first(self, kind: "array[int]") -> "array[int]":
+        ordered = array("I")
+        fullness = self._fullness.__getitem__
+        for _, alike in groupby(sorted(kind, key=fullness, reverse=True), fullness):
+            numbers = list(alike)
+            if len(numbers) > 1:
+                numbers.sort(key=lambda number: _fullness(self._record(number)), reverse=True)
+            ordered.extend(numbers)
+        return ordered
+
+    def _near(self, ordered: "array[int]", at: float) -> dict[int, set[int]]:
+        """Return for the rank of a text those of less full ones with one of its rarest words, and enough of all."""
+        near: defaultdict[int, set[int]] = defaultdict(set)
+        parts = 1 << (len(ordered) // PREFIXES_AT_ONCE).bit_length()
+        for part in range(parts):
+            holders: defaultdict[int, list[int]] = defaultdict(list)
+            for rank, number in enumerate(ordered):
+                for word in _prefix(self.words(number), at):
+                    if word & (parts - 1) == part:
+                        holders[word].append(rank)
+            for ranks in holders.values():
+                some = ranks[:MOST_COMPARED]
+                for place, rank in enumerate(some[:-1], 1):
+                    bag = frozenset(self.words(ordered[rank]))
+                    rest = (other for other in some[place:] if _share_enough(bag, self.words(ordered[other]), at))
+                    if found := set(rest):
+                        near[rank] |= found
+        return near
+
+    def _same(self, ordered: "array[int]") -> "dict[int, array[int]]":
+        """Return for the rank of a text those of all that have its very words, where there are any."""
+        told = array("q", (hash(self.words(number).tobytes()) for number in ordered))
+        same: dict[int, array[int]] = {}
+        for _, alike in groupby(sorted(range(len(told)), key=told.__getitem__), told.__getitem__):
+            ranks = array("I", alike)
+            if len(ranks) > 1:
+                same |= dict.fromkeys(ranks, ranks)
+        return same
 
 
 def _share_enough(one: frozenset[int], other: Sequence[int], at: float) -> bool:
@@ -244,26 +339,15 @@ def _share_enough(one: frozenset[int], other: Sequence[int], at: float) -> bool:
     return 2 * len(one.intersection(other)) >= at * (len(one) + len(other)) - 1e-9
 
 
-def _by_rarity(texts: Iterable[Sequence[str]]) -> "list[array[int]]":
-    """Return the words of each text as numbers, the rarest first: the smaller a number, the fewer texts hold it.
+def _numbered(found: Sequence[str]) -> Iterator[int]:
+    """Yield a number for each word and which of its occurrences it is, the same in every process."""
+    from hashlib import blake2b  # costs more time than what most processes do here
 
-    A million texts are a tenth of what they are as words.
-    """
-    numbers: dict[Word, int] = {}
-    held = [array("I", [numbers.setdefault(word, len(numbers)) for word in _numbered(text)]) for text in texts]
-    frequency = Counter(chain.from_iterable(held))
-    ranked = sorted(numbers, key=lambda word: (frequency[numbers[word]], word))
-    ranks = {numbers[word]: rank for rank, word in enumerate(ranked)}
-    return [array("I", sorted(map(ranks.__getitem__, one))) for one in held]
-
-
-def _numbered(found: Sequence[str]) -> list[Word]:
     seen: Counter[str] = Counter()
-    numbered = []
     for word in found:
-        numbered.append((word, seen[word]))
+        digest = blake2b(f"{word} {seen[word]}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        yield int.from_bytes(digest, "little", signed=True)
         seen[word] += 1
-    return numbered
 
 
 def _prefix(found: "array[int]", at: float) -> "array[int]":

@@ -194,7 +194,7 @@ class CorpusIndex:
     def follow(self, position: Position) -> None:
         """Note where this index is, which somebody else may have brought further since it was asked last."""
         if position != self._seen:
-            self._words.forget_usual()
+            self._words.forget_asked()
             self._seen = position
 
     def hold(self, targets: Iterable[tuple[str, str, str, bool]]) -> None:
@@ -315,6 +315,10 @@ class CorpusIndex:
     def live_documents(self) -> set[int]:
         """Return the documents of all live records."""
         return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
+
+    def live_in_order(self) -> Iterator[int]:
+        """Yield the documents of all live records, in the order of their ids."""
+        return (row[0] for row in self._sql.execute("SELECT document FROM records WHERE +status='live' ORDER BY id"))
 
     def stored(self, id: str) -> "Folded | None":
         """Return a record in its present state, with its history."""

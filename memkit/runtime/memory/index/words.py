@@ -246,6 +246,8 @@ FEW_LEFT = 20
 """So many documents are read sooner than the list of one more word."""
 MOST_USUAL = 200_000
 """Words of which it is kept how common they are."""
+MOST_KEPT, EMPTY_LIST = 16_000_000, 60
+"""Documents in the lists that are kept for who asks again, four bytes each; what a list takes besides, in such."""
 
 SCHEMA = (
     "CREATE TABLE fresh(term TEXT, document INT, count INT, length INT, PRIMARY KEY(term, document)) WITHOUT ROWID",
@@ -268,6 +270,9 @@ class WordIndex:
         self._sql = sql
         self._usual: dict[str, int] = {}
         """In how many documents words occur that were asked for, with what was added since; removals are not seen."""
+        self._asked: dict[str, array[int]] = {}
+        """The documents that hold words that were asked for: who imports much asks for the same ones again."""
+        self._room = MOST_KEPT
 
     def add(self, documents: Mapping[int, Sequence[str]]) -> None:
         """Enter documents, each with its tokens."""
@@ -276,6 +281,10 @@ class WordIndex:
         if self._usual:
             asked = Counter(chain.from_iterable(map(self._usual.keys().__and__, documents.values())))
             self._usual.update({term: self._usual[term] + many for term, many in asked.items()})
+        for document, tokens in documents.items() if self._asked else ():
+            for term in self._asked.keys() & tokens:
+                self._asked[term].append(document)
+                self._room -= 1
         if len(documents) >= FOLDED_AT_ONCE:
             self._fold(_held(documents), max(documents))
             return
@@ -297,12 +306,14 @@ class WordIndex:
     def remove(self, document: int, tokens: Sequence[str]) -> None:
         """Take out a document that was entered with these tokens."""
         for term in set(tokens):
+            if term in self._asked:
+                self._room += len(self._asked.pop(term)) + EMPTY_LIST
             if not self._sql.execute("DELETE FROM fresh WHERE term=? AND document=?", (term, document)).rowcount:
                 self._remove_folded(document, term, (tokens.count(term), len(tokens)))
 
     def clear(self) -> None:
         """Forget every document."""
-        self.forget_usual()
+        self.forget_asked()
         for table in TABLES:
             self._sql.execute(f"DELETE FROM {table}")
 
@@ -311,9 +322,11 @@ class WordIndex:
         counts = {term: int(self._sql.execute(HELD, {"term": term}).fetchone()[0]) for term in terms}
         return {term: count for term, count in counts.items() if count}
 
-    def forget_usual(self) -> None:
+    def forget_asked(self) -> None:
         """Forget what was asked: somebody else may have added documents."""
         self._usual.clear()
+        self._asked.clear()
+        self._room = MOST_KEPT
 
     def sharing(self, terms: Collection[str], needed: Collection[str], lacking: int) -> list[int]:
         """Return the documents that may hold what is ``needed`` and all other terms but so many, ascending.
@@ -380,11 +393,21 @@ class WordIndex:
 
     def _holding(self, term: str) -> Sequence[int]:
         """Return the documents that hold a word in any of its spellings, as they lie."""
-        held = array("I")
-        for one in spellings(term):
-            for (data,) in self._sql.execute(f"SELECT postings {IN_SEGMENTS}", {"term": one}):
+        one, *others = map(self._holding_exactly, spellings(term))
+        return list(chain(one, *others)) if others else one
+
+    def _holding_exactly(self, term: str) -> "array[int]":
+        held = self._asked.get(term)
+        if held is None:
+            held = array("I")
+            for (data,) in self._sql.execute(f"SELECT postings {IN_SEGMENTS}", {"term": term}):
                 held.extend(_parted(data)[1])
-            held.extend(row[0] for row in self._sql.execute("SELECT document FROM fresh WHERE term=?", (one,)))
+            held.extend(row[0] for row in self._sql.execute("SELECT document FROM fresh WHERE term=?", (term,)))
+            if self._room < len(held) + EMPTY_LIST:
+                self._asked.clear()
+                self._room = MOST_KEPT
+            self._room -= len(held) + EMPTY_LIST
+            self._asked[term] = held
         return held
 
     def _list_in(self, segment: int, term: str) -> Runs:

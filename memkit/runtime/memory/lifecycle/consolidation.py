@@ -13,20 +13,26 @@ most:
 Carried out, a plan leaves nothing to plan. What the gate does not admit at once is not done, and its parents stay.
 """
 
+from array import array
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import accumulate
 from statistics import fmean
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ..gate.duplicates import duplicate_groups
+from ..gate.duplicates import Readable, duplicate_groups
 from ..interface import MemorySettings
-from ..record.lines import JSON, parse_time, seconds_before
+from ..record.lines import JSON, ArchiveError, parse_time, seconds_before
 from ..record.record import TRUSTS, Draft, Record, item_of
 from ..words.text import first_sentence
 from ..words.wording import facts
 from .retelling import retold
+
+if TYPE_CHECKING:
+    from ..index.corpus import CorpusIndex
 
 KINDS = ("event", "outcome")
 FAILED = "failed"
@@ -54,12 +60,13 @@ def episodes(
 
     ``tell`` may give better words than the rules do; a sentence that is barred is dropped from either.
     """
-    topics: dict[tuple[object, ...], list[Record]] = defaultdict(list)
+    # What is told in fewer words takes the place of what it tells, so clean records are told apart from tainted ones.
+    topics: dict[tuple[bool, tuple[object, ...]], list[Record]] = defaultdict(list)
     for record in records:
         topic = _topic(record)
         if topic and _is_minor(record, settings, now) and not barred(record.user_id, record.text):
-            topics[topic].append(record)
-    for found in topics.values():
+            topics[bool(record.taint), topic].append(record)
+    for _, found in sorted(topics.items(), key=lambda item: item[0][0]):
         ordered = sorted(found, key=lambda record: (parse_time(record.created_at), record.id))
         for start in range(0, len(ordered), MOST_TOLD):
             told = ordered[start : start + MOST_TOLD]
@@ -115,6 +122,7 @@ def _lines(told: Sequence[Record], tell: Tell | None, barred: Callable[[str], bo
     return [f"- {line.strip()}" for line in words.splitlines() if line.strip() and not barred(line.strip())]
 
 
+READ_AT_ONCE = 500
 EARLIER = "Earlier (whole in the archive): "
 EXCERPT = 60
 """Characters that stay of an entry."""
@@ -296,35 +304,78 @@ class Consolidated(NamedTuple):
         }
 
 
+class LiveRecords:
+    """The live records of some corpora, those of each in the order of their ids, read when they are asked for."""
+
+    def __init__(self, opened: "Callable[[str], CorpusIndex]", names: Sequence[str]) -> None:
+        self._opened = opened
+        self._names = names
+        self._documents = [array("I", opened(name).live_in_order()) for name in names]
+        self._starts = [0, *accumulate(map(len, self._documents))]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self._starts[-1]
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield all of them."""
+        for name, documents in zip(self._names, self._documents, strict=True):
+            for start in range(0, len(documents), READ_AT_ONCE):
+                yield from self._read(name, documents[start : start + READ_AT_ONCE])
+
+    def __getitem__(self, place: int, /) -> Record:
+        """Return the one at a place."""
+        corpus = bisect_right(self._starts, place) - 1
+        document = self._documents[corpus][place - self._starts[corpus]]
+        return next(self._read(self._names[corpus], [document]))
+
+    def _read(self, name: str, documents: Sequence[int]) -> Iterator[Record]:
+        try:
+            found = self._opened(name).found(documents)
+        except KeyError:
+            raise ArchiveError("Memory was written anew meanwhile. Nothing was done: try again.") from None
+        return (one.record for one in found)
+
+
 def planned(
-    records: Iterable[Record],
+    records: Readable,
     cores: Mapping[Whose, CoreState],
     settings: MemorySettings,
     now: datetime,
     *,
+    user_id: str | None = None,
     barred: Barred = lambda user_id, text: False,
     tell: Tell | None = None,
 ) -> ConsolidationPlan:
-    """Return what to do about live ``records`` and the core sections of users."""
-    live = [record for record in records if not item_of(record)]
-    expired = [record for record in live if record.valid_until and parse_time(record.valid_until) < now]
-    done = {record.id for record in expired}
-    dropped = [Dropped(record, f"expired on {record.valid_until}") for record in expired]
+    """Return what to do about live ``records``, of one user or of all, and the core sections of users."""
+
+    def is_over(record: Record) -> bool:
+        return bool(record.valid_until) and parse_time(str(record.valid_until)) < now
+
+    def is_asked(record: Record) -> bool:
+        return user_id in (None, record.user_id) and not item_of(record)
+
+    dropped = [
+        Dropped(record, f"expired on {record.valid_until}")
+        for record in records
+        if is_over(record) and is_asked(record)
+    ]
+    done = {drop.record.id for drop in dropped}
+
+    def is_left(record: Record) -> bool:
+        return record.key is None and record.id not in done and is_asked(record)
+
     merges = []
-    told = (record for record in live if record.id not in done and record.key is None)
-    for group in duplicate_groups(told, settings.write.duplicate_at):
+    for group in duplicate_groups(records, settings.write.duplicate_at, is_left):
         trusted, others = _by_trust(group)
         dropped += [Dropped(record, f"repeats {trusted[0].id}", trusted[0].id) for record in others]
         if len(trusted) > 1 and _is_sure(trusted, settings):
             merges.append(trusted)
         done.update(record.id for record in group)
-    rest = [record for record in live if record.id not in done and record.key is None]
-    # What is told in fewer words takes the place of what it tells, so clean records are told apart from tainted ones.
-    kinds = ([record for record in rest if bool(record.taint) is tainted] for tainted in (False, True))
     return ConsolidationPlan(
         tuple(dropped),
         tuple(merges),
-        tuple(told for kind in kinds for told in episodes(kind, settings, now, barred=barred, tell=tell)),
+        tuple(episodes(filter(is_left, records), settings, now, barred=barred, tell=tell)),
         tuple(
             compression
             for (user_id, agent_id), core in sorted(cores.items(), key=lambda item: (item[0][0], item[0][1] or ""))

@@ -374,7 +374,7 @@ def _closed_up_ascii(flat: str) -> str:
     """Return what ``_closed_up`` does: only of gaps that a number follows anything may stay."""
     if not _DIGIT.search(flat):
         return flat.translate(_WITHOUT_GAPS)
-    pieces, last = [], 0
+    pieces, last = list[str](), 0
     for match in _GAP_BEFORE_NUMBER.finditer(flat):
         pieces += (flat[last : match.start()].translate(_WITHOUT_GAPS), _kept(match))
         last = match.end()
