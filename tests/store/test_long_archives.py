@@ -6,12 +6,14 @@ import json
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from shards import record, write
 
 from memkit.cli.main import run
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate import duplicates
 from memkit.store.git import Git
 from memkit.store.repair import find_problems
 
@@ -67,6 +69,17 @@ def test_four_times_as_many_records_take_no_more_memory(read: Callable[[Archival
     short.close(), long.close()
 
     assert held[1] < 1.5 * held[0] + 6 * A_SHARD * 60
+
+
+def test_consolidating_holds_some_numbers_of_each_record(tmp_path: Path) -> None:
+    """Records are read as they are needed; what is held of one are its words as numbers, its place and its kind."""
+    with patch.multiple(duplicates, PREFIXES_AT_ONCE=500, SORTED_AT_ONCE=500):
+        held = []
+        for name, shards in (("short", 2), ("long", 8)):
+            with archive(tmp_path / name, shards) as store:
+                held.append(peak(lambda: store.consolidation(user_id="ada")))  # asked at once
+
+    assert held[1] - held[0] < 6 * A_SHARD * 150
 
 
 def test_records_come_in_the_order_in_which_they_were_told(tmp_path: Path) -> None:

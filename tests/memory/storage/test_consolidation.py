@@ -4,12 +4,14 @@ import tempfile
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.gate import duplicates
 from memkit.runtime.memory.gate.duplicates import duplicate_groups, likeness
 from memkit.runtime.memory.interface import ContextSettings, MemorySettings
 from memkit.runtime.memory.lifecycle.consolidation import EARLIER, CoreState, planned
@@ -254,6 +256,17 @@ def test_blocking_by_words_misses_no_duplicate(records: list[Record]) -> None:
         for other in left[place + 1 :]:
             if all(getattr(one, key) == getattr(other, key) for key in kind):
                 assert likeness(one.text, other.text) < 0.9
+
+
+@given(RECORDS)
+@settings(max_examples=100, deadline=None)
+def test_looking_at_few_texts_at_once_finds_the_same_groups(records: list[Record]) -> None:
+    """Of a long memory some words are looked up after the others, and texts are put in order in parts."""
+    groups = [[item.id for item in group] for group in duplicate_groups(records, 0.9)]
+    with patch.multiple(duplicates, PREFIXES_AT_ONCE=2, SORTED_AT_ONCE=3):
+        in_parts = [[item.id for item in group] for group in duplicate_groups(records, 0.9)]
+
+    assert in_parts == groups
 
 
 @given(RECORDS)

@@ -14,9 +14,10 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from heapq import merge
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..record.record import TRUSTS, Record, audience_of
 from ..words.text import plain, query_terms, regex, stem
@@ -189,7 +190,7 @@ def _names(text: str) -> set[str]:
 MOST_COMPARED = 100
 """A word in more texts than that is no help in finding likenesses: only so many of them are looked at."""
 
-PREFIXES_AT_ONCE = 1 << 16
+SORTED_AT_ONCE = PREFIXES_AT_ONCE = 1 << 15
 """So many texts' rarest words are held at once; of more texts, some of the words after the others."""
 MOST_COUNTED = 1 << 22
 """Counters of words; where two words share one, both count as more common than they are, and nothing is missed."""
@@ -268,8 +269,7 @@ class _Texts:
 
     def kinds(self) -> "Iterator[array[int]]":
         """Yield the texts of each kind of which there are several, the kind that came first at first."""
-        ordered = sorted(range(len(self._kinds)), key=self._kinds.__getitem__)
-        several = (array("I", kind) for _, kind in groupby(ordered, self._kinds.__getitem__))
+        several = (array("I", kind) for kind in _alike(range(len(self._kinds)), self._kinds.__getitem__))
         yield from sorted((kind for kind in several if len(kind) > 1), key=itemgetter(0))
 
     def groups(self, kind: "array[int]", at: float) -> Iterator[tuple[Record, ...]]:
@@ -296,11 +296,10 @@ class _Texts:
 
     def _fullest_first(self, kind: "array[int]") -> "array[int]":
         ordered = array("I")
-        fullness = self._fullness.__getitem__
-        for _, alike in groupby(sorted(kind, key=fullness, reverse=True), fullness):
-            numbers = list(alike)
+        for alike in _alike(kind, lambda number: -self._fullness[number]):
+            numbers = array("I", alike)
             if len(numbers) > 1:
-                numbers.sort(key=lambda number: _fullness(self._record(number)), reverse=True)
+                numbers = array("I", _ordered(numbers, lambda number: _fullness(self._record(number)), reverse=True))
             ordered.extend(numbers)
         return ordered
 
@@ -327,11 +326,23 @@ class _Texts:
         """Return for the rank of a text those of all that have its very words, where there are any."""
         told = array("q", (hash(self.words(number).tobytes()) for number in ordered))
         same: dict[int, array[int]] = {}
-        for _, alike in groupby(sorted(range(len(told)), key=told.__getitem__), told.__getitem__):
+        for alike in _alike(range(len(told)), told.__getitem__):
             ranks = array("I", alike)
             if len(ranks) > 1:
                 same |= dict.fromkeys(ranks, ranks)
         return same
+
+
+def _alike(numbers: Sequence[int], key: Callable[[int], int]) -> Iterator[Iterator[int]]:
+    """Yield numbers together that have the same key, the smallest key first, and those of one in their order."""
+    return (alike for _, alike in groupby(_ordered(numbers, key), key))
+
+
+def _ordered(numbers: Sequence[int], key: Callable[[int], Any], *, reverse: bool = False) -> Iterator[int]:
+    """Yield numbers by their keys, of which only those are held that are sorted at once."""
+    starts = range(0, len(numbers), SORTED_AT_ONCE)
+    parts = (numbers[start : start + SORTED_AT_ONCE] for start in starts)
+    return merge(*(array("I", sorted(part, key=key, reverse=reverse)) for part in parts), key=key, reverse=reverse)
 
 
 def _share_enough(one: frozenset[int], other: Sequence[int], at: float) -> bool:
