@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from heapq import nlargest
+from operator import itemgetter, mul
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..interface import Hit, Loser, RetrievalSettings, SearchReport, Weights
@@ -259,10 +260,15 @@ def _measured(
     beside = [document for document, (counts, _) in context.items() if document not in held and wanted & counts.keys()]
     measured = []
     for found in (*candidates, *corpus.found(beside)):
-        counts, length = context.get(found.document) or (Counter(found.tokens), len(found.tokens))
+        counts, length = context.get(found.document) or (counted(found.tokens, terms), len(found.tokens))
         figures = lengthened if found.document in context else statistics
         measured.append(Measured(found, bm25(figures, terms, counts, length), coverage(query, counts)))
     return measured
+
+
+def counted(tokens: Sequence[str], terms: Iterable[str]) -> dict[str, int]:
+    """Return how often each of some terms is among tokens, without those that are not."""
+    return {term: count for term in terms if (count := tokens.count(term))}
 
 
 def _bridged(
@@ -316,12 +322,15 @@ def _scored(
     ``led`` are the names that others lead on to.
     """
     pointing = rare(statistics, terms) | led
+
+    def points(tokens: Sequence[str]) -> bool:
+        held = set(tokens)
+        return not pointing.isdisjoint(held) or together_rare(statistics, [term for term in terms if term in held])
+
     best, strength = max(((score, share) for _, score, share in measured), default=(0.0, 0.0))
     scored = []
     for found, score, share in measured:
-        held = set(found.tokens)
-        points = not pointing.isdisjoint(held) or together_rare(statistics, [term for term in terms if term in held])
-        if share >= floor or points:
+        if share >= floor or points(found.tokens):
             # Among a handful of records every word is common and BM25 knows no difference; coverage does. It also
             # settles the ties that BM25 leaves, because a word in half of the records weighs nothing there.
             relative = score / best * strength if best > 0 else share
@@ -397,7 +406,10 @@ def task_match(record: Record, tags: Sequence[str]) -> float:
 
 def composite(weights: Weights, parts: Mapping[str, float]) -> float:
     """Return the weighted sum of the parts."""
-    return math.fsum(getattr(weights, name) * parts[name] for name in Weights._fields)
+    return math.fsum(map(mul, weights, _WEIGHED(parts)))
+
+
+_WEIGHED = itemgetter(*Weights._fields)
 
 
 BY_WORDS = 0.7
@@ -440,7 +452,7 @@ class ByMeaning:
         query = weighed(statistics, terms)
         meant = []
         for found in corpus.found(more):
-            counts = Counter(found.tokens)
+            counts = counted(found.tokens, terms)
             words = {"bm25": bm25(statistics, terms, counts, len(found.tokens)), "coverage": coverage(query, counts)}
             meant.append((found, {"relevance": 0.0, **words}))
         return fuse([*worded, *meant], near)
