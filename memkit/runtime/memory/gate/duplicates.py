@@ -192,7 +192,7 @@ MOST_COMPARED = 100
 
 SORTED_AT_ONCE = PREFIXES_AT_ONCE = 1 << 15
 """So many texts' rarest words are held at once; of more texts, some of the words after the others."""
-MOST_COUNTED = 1 << 22
+MOST_COUNTED = 1 << 21
 """Counters of words; where two words share one, both count as more common than they are, and nothing is missed."""
 
 
@@ -240,8 +240,8 @@ class _Texts:
         self._kinds = array("q")
         self._fullness = array("Q")
         """How full each is, but for what needs the record itself."""
-        self._words = array("q")
-        """Those of all texts, each as a number; in a text the rarest come first."""
+        self._words = array("I")
+        """Those of all texts, each as a number; in a text the rarest come first. Two of one number count as one."""
         self._ends = array("Q", [0])
         for place, record in enumerate(records):
             if wanted(record):
@@ -249,7 +249,7 @@ class _Texts:
                 self._kinds.append(hash(_kind(record)))
                 trust = TRUSTS.index(record.trust)
                 self._fullness.append(len(record.text) << 36 | trust << 32 | int(record.confidence * (1 << 31)))
-                self._words.extend(_numbered(telling(record.text)))
+                self._words.extend(set(_numbered(telling(record.text))))
                 self._ends.append(len(self._words))
         self._sort_words()
 
@@ -261,7 +261,7 @@ class _Texts:
             counts[word & mask] += 1
         for start, end in pairwise(self._ends):
             by_rarity = sorted(self._words[start:end], key=lambda word: (counts[word & mask], word))
-            self._words[start:end] = array("q", by_rarity)
+            self._words[start:end] = array("I", by_rarity)
 
     def words(self, number: int) -> "array[int]":
         """Return the words of a text."""
@@ -270,7 +270,9 @@ class _Texts:
     def kinds(self) -> "Iterator[array[int]]":
         """Yield the texts of each kind of which there are several, the kind that came first at first."""
         several = (array("I", kind) for kind in _alike(range(len(self._kinds)), self._kinds.__getitem__))
-        yield from sorted((kind for kind in several if len(kind) > 1), key=itemgetter(0))
+        found = sorted((kind for kind in several if len(kind) > 1), key=itemgetter(0))
+        del self._kinds
+        yield from found
 
     def groups(self, kind: "array[int]", at: float) -> Iterator[tuple[Record, ...]]:
         """Yield the groups among texts of one kind, the fullest first."""
@@ -356,8 +358,7 @@ def _numbered(found: Sequence[str]) -> Iterator[int]:
 
     seen: Counter[str] = Counter()
     for word in found:
-        digest = blake2b(f"{word} {seen[word]}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        yield int.from_bytes(digest, "little", signed=True)
+        yield int.from_bytes(blake2b(f"{word} {seen[word]}".encode("utf-8", "surrogatepass"), digest_size=4).digest())
         seen[word] += 1
 
 

@@ -110,7 +110,8 @@ class _Arrivals:
 
     def write(self) -> None:
         """Write the rows of the records."""
-        enter_many(self._sql, INSERT_RECORD, self._rows)
+        rows, self._rows = self._rows, []
+        enter_many(self._sql, INSERT_RECORD, rows)
         if self.words:
             self._sql.execute(COUNT_IN, (len(self.words), sum(map(len, self.words.values()))))
 
