@@ -8,7 +8,8 @@ MemkitError
     ├── StoreFault       3   damaged, locked too long, not to be believed
     │   └── StoreNotFound      3   no store here
     ├── NotTrusted       3   the store would run or ask something, and nobody here said that it may
-    └── MissingExtra     3   a program, library or server is not installed
+    ├── MissingExtra     3   a program, library or server is not installed
+    └── Unserved         3   a model did not answer
 
 The travelling rooms cannot import this module. They define errors of their own that carry ``exit_code`` as well; the
 front door treats any exception with an integer ``exit_code`` as an answer to the user and everything else as a bug.
@@ -16,6 +17,7 @@ front door treats any exception with an integer ``exit_code`` as an answer to th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -114,6 +116,20 @@ class MissingExtra(EnvironmentFault):
     """Report a program, library or server that is not installed."""
 
     code = "missing"
+
+
+class Unserved(EnvironmentFault):
+    """Report that a model did not answer, what to do, and whether asking again may help."""
+
+    def __init__(self, message: str, *, again: bool = False, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.again = again
+        self.wait = wait
+        """Seconds after which the server wants to be asked again, where it says so."""
+        self.status: int | None = None
+        """The HTTP status of an answer that refuses."""
+        self.usage: Mapping[str, int] = {}
+        """What asking cost all the same."""
 
 
 def no_record(id: str) -> NotFound:

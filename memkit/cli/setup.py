@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
@@ -161,7 +160,7 @@ def _with_model(front: Front, choice: ModelChoice, *, asks: bool) -> ModelChoice
             raise
         front.note(fitted(f"memkit: {error}"))
     if is_own and len(served) == 1 and not asks:
-        return replace(choice, model=served[0])
+        return choice._replace(model=served[0])
     listed = ", ".join(one_line(name, 60) for name in served[:SHOWN]) + (" and more" if len(served) > SHOWN else "")
     if not asks:
         raise UsageError(f"Which model? Name one with --model{f': {listed}' if listed else ''}.")
@@ -169,7 +168,7 @@ def _with_model(front: Front, choice: ModelChoice, *, asks: bool) -> ModelChoice
         front.note(fitted(f"It has {listed}."))
     usual = (served[0] if served else "") if is_own else "its own choice"
     name = _typed("Which model", usual, _named)
-    return choice if name == "its own choice" else replace(choice, model=name)
+    return choice if name == "its own choice" else choice._replace(model=name)
 
 
 def _named(text: str) -> str:

@@ -22,8 +22,9 @@ from time import monotonic, sleep
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
+from memkit.errors import Unserved
 from memkit.llm.providers import ModelAddress, Patience
-from memkit.llm.vendor import ModelVendor, TooSlow, Unserved, no_argument, timed
+from memkit.llm.vendor import ModelVendor, TooSlow, no_argument, timed
 from memkit.llm.wire import Arriving, Delta
 from memkit.runtime.loop.interface import Completion, Message, ToolSpec
 from memkit.runtime.memory.tiers.budget import counter

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import UsageError
-from memkit.runtime.loop.interface import Model
 from memkit.runtime.memory.record.lines import parse_duration
 from memkit.store.config import Settings, load_settings
+
+if TYPE_CHECKING:
+    from memkit.runtime.loop.interface import Model
 
 PROVIDERS: dict[str, str] = {
     "reference": "memkit.llm.rules.model:ReferenceModel",
@@ -33,16 +34,14 @@ SERVERS: dict[str, str] = {
 """Servers on one's own machine that speak the protocol of the provider openai, and where they listen."""
 
 
-@dataclass(frozen=True)
-class ModelAddress:
+class ModelAddress(NamedTuple):
     """Where a provider's models are asked and where the key is, unless that is as the vendor has it."""
 
     base_url: str | None = None
     key_variable: str | None = None
 
 
-@dataclass(frozen=True)
-class StoreModels:
+class StoreModels(NamedTuple):
     """Opens models as the settings of a store have them: which one, where it is asked, how long it is waited for."""
 
     settings: Settings
@@ -146,8 +145,7 @@ _BEHIND_THE_CLOCK = 5.0
 """Seconds, as many as a busy machine may keep a thread from running."""
 
 
-@dataclass(frozen=True)
-class Patience:
+class Patience(NamedTuple):
     """Bounds on one request and on asking again, in seconds; the section ``requests`` of the settings."""
 
     connect: float = 10.0

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memkit.errors import NegativeAnswer, UsageError
+from memkit.errors import NegativeAnswer, Unserved, UsageError
 from memkit.llm.providers import ModelAddress, Patience
-from memkit.llm.vendor import Unserved
 from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 from memkit.store.yaml import load_yaml
 

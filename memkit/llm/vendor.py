@@ -8,7 +8,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
@@ -137,23 +137,6 @@ def no_argument(provider: str, argument: str) -> None:
     """Raise ``UsageError`` where something follows the colon of a provider that takes nothing there."""
     if argument:
         raise UsageError(f"The provider {provider} takes no argument, and got {argument!r}. Name a model with --model.")
-
-
-# The fault of a model that did not answer.
-
-
-class Unserved(EnvironmentFault):
-    """Report that a model did not answer, what to do, and whether asking again may help."""
-
-    def __init__(self, message: str, *, again: bool = False, wait: float | None = None) -> None:
-        super().__init__(message)
-        self.again = again
-        self.wait = wait
-        """Seconds after which the server wants to be asked again, where it says so."""
-        self.status: int | None = None
-        """The HTTP status of an answer that refuses."""
-        self.usage: Mapping[str, int] = {}
-        """What asking cost all the same."""
 
 
 # Wait for what arrives with a clock that nothing stops, neither a slow name server nor a server that only pings.

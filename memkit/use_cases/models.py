@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memkit.errors import MemkitError, NegativeAnswer, UsageError
+from memkit.errors import MemkitError, NegativeAnswer, Unserved, UsageError
 from memkit.llm.providers import (
     REFERENCE,
     SERVERS,
@@ -19,16 +18,14 @@ from memkit.llm.providers import (
     open_model,
     require_provider,
 )
-from memkit.llm.vendor import Unserved
 from memkit.runtime.host.terminal import agent_at_work, one_line
-from memkit.runtime.loop.interface import Message, Model, ToolSpec
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.store.manifest import change_manifest
-from memkit.workspace import Workspace
+
+if TYPE_CHECKING:
+    from memkit.runtime.loop.interface import Message, Model
+    from memkit.workspace import Workspace
 
 QUESTION: Message = {"role": "user", "content": "Answer with the word: ready"}
-TOOL = ToolSpec("note", "Keeps a note.", {"type": "object", "properties": {"text": {"type": "string"}}})
-"""Offered with the question, because a model without tools is of no use to the agent."""
 ADDRESS = re.compile(r"https?://[^\s@/?#]+(/[^\s@?#]*)?")
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 REFUSED, NOT_FOUND = range(400, 500), 404
@@ -38,14 +35,13 @@ SHOWN = 12
 """Names of models that a message lists."""
 
 
-@dataclass(frozen=True)
-class ModelChoice:
+class ModelChoice(NamedTuple):
     """Who is to answer in a store."""
 
     provider: str
     """A provider, or a server of ``SERVERS``, with its own argument behind a colon."""
     model: str | None = None
-    address: ModelAddress = ModelAddress()  # noqa: RUF009 - a frozen value
+    address: ModelAddress = ModelAddress()
 
     def settled(self) -> ModelChoice:
         """Return the choice as settings hold it; raises ``UsageError`` for what cannot be chosen."""
@@ -56,7 +52,7 @@ class ModelChoice:
         if given.base_url is not None:
             require_address(given.base_url)
         if name in SERVERS and not argument:
-            return replace(self, provider="openai", address=replace(given, base_url=given.base_url or SERVERS[name]))
+            return self._replace(provider="openai", address=given._replace(base_url=given.base_url or SERVERS[name]))
         require_provider(name)
         if bool(argument) != (name == "scripted"):
             takes = "needs a file: scripted:FILE" if name == "scripted" else "takes nothing behind a colon"
@@ -66,8 +62,7 @@ class ModelChoice:
         return self
 
 
-@dataclass(frozen=True)
-class ModelCheck:
+class ModelCheck(NamedTuple):
     """What became of a test call."""
 
     choice: ModelChoice
@@ -147,7 +142,7 @@ def asked_once(workspace: Workspace, choice: ModelChoice, *, call: bool = True) 
     try:
         model = _opened(workspace, choice)
         if call and choice.provider.partition(":")[0] not in WITHOUT_MODELS:
-            model.complete([QUESTION], [TOOL])
+            _ask(model)
     except MemkitError as error:
         return _checked(choice, model, _explained(model, error))
     return _checked(choice, model)
@@ -155,7 +150,7 @@ def asked_once(workspace: Workspace, choice: ModelChoice, *, call: bool = True) 
 
 def models_of(workspace: Workspace, choice: ModelChoice) -> list[str]:
     """Return the models that the server of a choice lists; raises ``MemkitError`` where it cannot be asked."""
-    served = getattr(_opened(workspace, replace(choice, model=choice.model or "any")), "served", None)
+    served = getattr(_opened(workspace, choice._replace(model=choice.model or "any")), "served", None)
     return served() if served else []
 
 
@@ -169,7 +164,7 @@ def model_named(workspace: Workspace, provider: str | None, name: str) -> Model:
     model = workspace.language_model(provider, name)
     knows: bool | None = model.is_served()  # type: ignore[attr-defined]
     if knows is None:
-        model.complete([QUESTION], [TOOL])  # a server that lists nothing has to be asked itself
+        _ask(model)  # a server that lists nothing has to be asked itself
     elif not knows:
         raise UsageError(_unknown(name, introduced(model), model.served()))  # type: ignore[attr-defined]
     return model
@@ -180,6 +175,8 @@ def chosen(workspace: Workspace, choice: ModelChoice, *, user: str | None, conse
 
     A store that was trusted stays so over what a person chose; consent is recorded for the user.
     """
+    from memkit.store.manifest import change_manifest
+
     address = choice.address
     wanted = (choice.provider, choice.model, address.base_url, address.key_variable, user)
     values = dict(zip(SETTINGS, wanted if user is not None else wanted[:-1], strict=False))
@@ -230,8 +227,16 @@ def overruling(workspace: Workspace) -> list[str]:
     return [origin for origin in origins if origin.startswith("MEMKIT_")]
 
 
+def _ask(model: Model) -> None:
+    """Ask one question, with a tool on offer: a model without tools is of no use to the agent."""
+    from memkit.runtime.loop.interface import ToolSpec  # the loop, which whoever only looks does not need
+
+    parameters = {"type": "object", "properties": {"text": {"type": "string"}}}
+    model.complete([QUESTION], [ToolSpec("note", "Keeps a note.", parameters)])
+
+
 def _opened(workspace: Workspace, choice: ModelChoice) -> Model:
-    patience = replace(Patience.of(workspace.settings.section("requests")), retries=0)
+    patience = Patience.of(workspace.settings.section("requests"))._replace(retries=0)
     folder = workspace.root if choice.provider == workspace.settings["provider"] else Path.cwd()
     return open_model(choice.provider, choice.model, folder=folder, patience=patience, address=choice.address)
 

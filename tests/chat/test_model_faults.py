@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
-from memkit.llm.vendor import Unserved
+from memkit.errors import Unserved
 from memkit.runtime.loop.core import AgentLoop, Host
 from memkit.runtime.loop.interface import Completion
 from memkit.runtime.loop.reply import Event

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from memkit.errors import Unserved
 from memkit.llm import inquiry
 from memkit.llm.providers import Patience, open_model
-from memkit.llm.vendor import Unserved
 from memkit.runtime.loop.interface import Completion, Message
 from memkit.runtime.testing import FakeServer
 from tests.llm.raw_pages import Page, RawServe, ended, message_begun, sse

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memkit.errors import UsageError
+from memkit.errors import Unserved, UsageError
 from memkit.llm.providers import PROVIDERS, open_model
 from memkit.llm.scripted import ScriptedModel, ScriptExhausted
-from memkit.llm.vendor import Unserved
 
 
 def test_answers_come_in_order(tmp_path: Path) -> None:

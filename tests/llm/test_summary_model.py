@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from memkit.agent import ReferenceAgent, Setting
-from memkit.errors import UsageError
+from memkit.errors import Unserved, UsageError
 from memkit.llm.providers import side_model
 from memkit.llm.scripted import ScriptedModel
-from memkit.llm.vendor import Unserved
 from memkit.runtime.host.side_model import SideModel
 from memkit.use_cases.open_chat import open_chat
 from memkit.workspace import open_workspace
