@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +35,7 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 def card_data(card: SessionCard) -> dict[str, Any]:
     """Return a session as ``--json`` prints it."""
-    return asdict(card)
+    return card._asdict()
 
 
 def card_line(card: SessionCard, now: datetime, width: int = 0, short: str = "") -> ListRow:

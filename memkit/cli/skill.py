@@ -85,7 +85,7 @@ def show(front: Front, name: str) -> None:
     from memkit.use_cases.skills import show_skill
 
     found = show_skill(front.root, name)
-    front.answer(asdict(found), skill_body(found))
+    front.answer(found.to_data(), skill_body(found))
 
 
 @click.command("search", cls=MemkitCommand)

@@ -416,7 +416,7 @@ def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> No
     if known is None or key not in settings:
         raise UsageError(f"There is no setting {key!r:.60}.{suggestion(key, settings) or LISTED}")
     item = settings[key]._replace(value=shown(key, settings[key].value))
-    data = {"key": key, "value": item.value, "origin": item.origin, **asdict(known)}
+    data = {"key": key, "value": item.value, "origin": item.origin, **known._asdict()}
     value, default = (json.dumps(one, ensure_ascii=False) for one in (item.value, known.default))
     lines = [f"{key}  {value}  ({item.origin})", known.meaning, f"Values: {known.takes}. Default: {default}."]
     front.answer(data, lines)

@@ -98,7 +98,7 @@ def context_of(order: Order) -> dict[str, Any]:
             "name": target.name,
             "title": target.title,
             "requires": list(target.requires),
-            "environment": [vars(variable) for variable in target.environment],
+            "environment": [variable._asdict() for variable in target.environment],
             "wires": list(target.wires),
             "protocol": target.protocols[0] if target.protocols else "chat",
             "readme": list(target.readme),

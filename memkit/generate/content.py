@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def with_defaults(content: Content) -> Content:
 def _sheet(path: Path) -> SkillSheet:
     skill = load_skill(path, name=f"skills/{path.name}")
     sheets = {profile: agent_skill(skill, profile) for profile in SHEETS}
-    return SkillSheet(skill.name, skill.description, skill.required_tools, digest(asdict(skill)), sheets)
+    return SkillSheet(skill.name, skill.description, skill.required_tools, digest(skill.to_data()), sheets)
 
 
 def _checked(folder: Path, schema: str) -> Iterator[dict[str, Any]]:

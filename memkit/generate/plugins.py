@@ -17,9 +17,8 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memkit.errors import EnvironmentFault, MemkitError, UsageError
 from memkit.generate.targets import (
@@ -45,12 +44,11 @@ PROJECT = "project"
 UNNAMED = "an installed distribution without a name"
 _UNREADABLE = (OSError, TypeError, ValueError)
 """What is raised over installed metadata that is damaged: no UTF-8, a line of entry points without ``=``."""
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
+_PACKAGE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(NamedTuple):
     """What one entry point says: this package holds a target of that name."""
 
     target: str
@@ -58,8 +56,7 @@ class Offer:
     origin: TargetOrigin
 
 
-@dataclass(frozen=True)
-class PluginProblem:
+class PluginProblem(NamedTuple):
     """Why a plug-in's target cannot be used."""
 
     target: str
@@ -67,8 +64,7 @@ class PluginProblem:
     message: str
 
 
-@dataclass(frozen=True)
-class Plugins:
+class Plugins(NamedTuple):
     """What the installed plug-ins add."""
 
     targets: Mapping[str, Target]
@@ -149,7 +145,8 @@ def _may_offer(place: str) -> bool:
         return False
     for folder in folders:
         try:
-            entries = Path(folder, "entry_points.txt").read_text(encoding="utf-8")
+            with open(f"{folder}/entry_points.txt", encoding="utf-8") as file:  # noqa: PTH123 - of hundreds, one by one
+                entries = file.read()
         except (FileNotFoundError, NotADirectoryError):
             if not folder.endswith(".egg"):
                 continue
@@ -170,7 +167,7 @@ def _origin(distribution: Distribution) -> TargetOrigin:
 
 
 def _refuse_a_name_that_is_taken(offer: Offer, own: Collection[str], times: int) -> None:
-    if not _NAME.fullmatch(offer.target):
+    if not re.fullmatch(_NAME, offer.target):
         raise UsageError(f"a target's name is made of a-z, 0-9, - and _, and {offer.target[:80]!r} is not.")
     if offer.target in own:
         raise UsageError("memkit has a target of that name, and it stays memkit's. Give the plug-in's another one.")
@@ -187,7 +184,7 @@ def _load(offer: Offer, source: Source) -> Target:
 
 def _folder_of(package: str) -> Path:
     """Return the folder of ``package``, which is looked up and not run."""
-    if not _PACKAGE.fullmatch(package):
+    if not re.fullmatch(_PACKAGE, package):
         raise UsageError(f"its entry point must name a package, and is {package[:80]!r}.")
     top, *inner = package.split(".")
     try:

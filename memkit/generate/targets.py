@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.resources import resource
@@ -25,8 +25,7 @@ UNRELEASED = "+unreleased"
 """Ends the version of templates that no release holds."""
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(NamedTuple):
     """One released version of templates."""
 
     version: str
@@ -38,8 +37,7 @@ class Release:
         return digest_of({path: place.read_bytes() for path, place in files_of(self.folder)})
 
 
-@dataclass(frozen=True)
-class Releases:
+class Releases(NamedTuple):
     """The releases in one folder."""
 
     folder: Path
@@ -126,11 +124,10 @@ SHARED = "_shared"
 """The folder of what every target's project has."""
 RECORD = "target.yaml"
 QUESTIONS = "copier.yml"
-_VALUE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,2000}")
+_VALUE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,2000}"
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """An environment variable that a generated project reads."""
 
     name: str
@@ -138,16 +135,14 @@ class Variable:
     example: str = ""
 
 
-@dataclass(frozen=True)
-class TargetOrigin:
+class TargetOrigin(NamedTuple):
     """The distribution that a target came with, where that is not memkit's own."""
 
     distribution: str
     version: str
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """What an answer adds to a target."""
 
     when: Mapping[str, str]
@@ -158,8 +153,7 @@ class Variant:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(NamedTuple):
     """What an SDK makes impossible, so that a project cannot do it as the reference agent does."""
 
     part: str
@@ -264,7 +258,7 @@ def checked_answers(target: Target, given: Mapping[str, str]) -> dict[str, str]:
             raise UsageError(
                 f"{key}={value!r} is not possible.{near_word(value, choices)} Choices: {', '.join(choices)}."
             )
-        if not value.strip() or not _VALUE.fullmatch(value):
+        if not value.strip() or not re.fullmatch(_VALUE, value):
             raise UsageError(f"{key}={value!r} is not possible: give it 1 to 2000 printable characters.")
     return dict(given)
 

@@ -6,9 +6,8 @@ A set loads whole or not at all: one broken file gives a guard that denies every
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.guard.interface import JSON, Advice, PolicySetError, Verdict
@@ -52,8 +51,7 @@ tests:
 """
 
 
-@dataclass(frozen=True)
-class PolicyFile:
+class PolicyFile(NamedTuple):
     """A policy that is valid, with the document it stands in."""
 
     name: str
@@ -157,7 +155,7 @@ POLICY = Kind("policy", FOLDER, policy_findings)
 def _plainer(finding: SchemaFinding, faults: Mapping[tuple[str | int, ...], str]) -> SchemaFinding:
     """Return a finding about a match in the guard's words, which name the language and not the schema's patterns."""
     if finding.path[:1] in (("match",), ("exceptions",)) and finding.path in faults:
-        return replace(finding, message=faults[finding.path])
+        return finding._replace(message=faults[finding.path])
     return finding
 
 

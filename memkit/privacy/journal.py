@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import EnvironmentFault
 from memkit.runtime.memory.log.clone import MACHINE, cache_folder, lock_file, state_folder
@@ -43,8 +43,7 @@ class JournalRefused(EnvironmentFault):
     code = "journal-refused"
 
 
-@dataclass(frozen=True)
-class ReplacedFile:
+class ReplacedFile(NamedTuple):
     """A file whose content is taken from beside, or that goes."""
 
     path: str
@@ -53,14 +52,13 @@ class ReplacedFile:
     """The name of the new content; None to remove."""
 
 
-@dataclass(frozen=True)
-class ErasureIntent:
+class ErasureIntent(NamedTuple):
     """What an erasure is about to change; nothing in it repeats a text or names the person."""
 
     above: int | None = None
     """So many folders above the store lies the root of the work tree, with its ``.git``; None without a repository."""
     replacements: tuple[ReplacedFile, ...] = ()
-    owed: Mapping[str, Any] = field(default_factory=dict)
+    owed: Mapping[str, Any] = MappingProxyType({})
     """What is still to be proven when the files are changed, for ``Unproven``."""
 
 
@@ -131,7 +129,7 @@ class ErasureJournal:
         with path.open("wb") as file:
             file.writelines([content] if isinstance(content, bytes) else content)
         with suppress(FileNotFoundError):
-            shutil.copymode(like, path)
+            path.chmod(stat.S_IMODE(like.stat().st_mode))
         return path.name
 
     def commit(self, intent: ErasureIntent, marks: FiledMarks | None = None) -> None:
@@ -158,7 +156,7 @@ class ErasureJournal:
             self._exchange(top / ".git")
         for replacement in intent.replacements:
             self._replace(top, replacement)
-        shutil.rmtree(cache_folder(self._store), ignore_errors=True)
+        _clear(cache_folder(self._store))
         Unproven(self._store).keep(intent.owed, self.folder / _NEEDLES)
         self.discard()
 
@@ -168,7 +166,7 @@ class ErasureJournal:
             with suppress(JournalRefused, OSError):
                 _release(self._top(self.intent) / ".git")
         self._path.unlink(missing_ok=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _clear(self.folder)
 
     def set_aside(self) -> Path:
         """Put the erasure where nobody finishes it, and return where that is."""
@@ -198,7 +196,7 @@ class ErasureJournal:
             sync_folder(current.parent)
         # The old one goes before the mark, which tells the two apart.
         for name in (_NEW, _OLD):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+            _clear(self.folder / name)
         (current / _MARK).unlink(missing_ok=True)
 
     def _replace(self, top: Path, replacement: ReplacedFile) -> None:
@@ -209,7 +207,7 @@ class ErasureJournal:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 staged.replace(path)
         elif _is_folder(path):
-            shutil.rmtree(path)
+            _clear(path, whatever=False)
         else:
             path.unlink(missing_ok=True)
 
@@ -237,7 +235,7 @@ class ErasureJournal:
         return entry if isinstance(entry, dict) and "phase" in entry else None
 
     def _write(self, phase: str, intent: ErasureIntent) -> None:
-        data = {"above": intent.above, "replacements": [vars(item) for item in intent.replacements],
+        data = {"above": intent.above, "replacements": [item._asdict() for item in intent.replacements],
                 "owed": dict(intent.owed)}  # fmt: skip
         beside = self._path.with_suffix(".new")
         with beside.open("w", encoding="utf-8") as file:
@@ -246,6 +244,13 @@ class ErasureJournal:
             os.fsync(file.fileno())
         beside.replace(self._path)
         sync_folder(self.folder)
+
+
+def _clear(folder: Path, *, whatever: bool = True) -> None:
+    """Remove a folder with all that is in it; ``whatever`` cannot be removed stays."""
+    import shutil  # with every kind of archive, and an erasure is hardly ever under way
+
+    shutil.rmtree(folder, ignore_errors=whatever)
 
 
 class Unproven:

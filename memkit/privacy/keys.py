@@ -25,7 +25,6 @@ from memkit.store.allowances import KEY_ID, allow_keys, keys_file, may_use_keys
 from memkit.store.config import read_manifest
 from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home
-from memkit.store.manifest import change_manifest
 from memkit.store.trust import VARIABLE, Trust
 
 SIZE = 32
@@ -184,7 +183,7 @@ class KeyRing:
             raise UsageError(f"{key_id!r:.80} cannot name the keys of a store.")
         with self._locked():
             if self.key_id is None:
-                change_manifest(self._root, {"privacy.key_id": key_id}, NAMING)
+                self._name(key_id)
 
     def contents(self) -> dict[str, bytes]:
         """Return every key by its name: ``store`` and the marks of users."""
@@ -210,12 +209,17 @@ class KeyRing:
         _store_file(self.home / key_id / (STORE + _SUFFIX), key)
         try:
             allow_keys(self._root, key_id)
-            change_manifest(self._root, {"privacy.key_id": key_id}, NAMING)
+            self._name(key_id)
         except BaseException:
             (self.home / key_id / (STORE + _SUFFIX)).unlink()
             (self.home / key_id).rmdir()
             raise
         return key
+
+    def _name(self, key_id: str) -> None:
+        from memkit.store.manifest import change_manifest  # whoever only reads keys changes no manifest
+
+        change_manifest(self._root, {"privacy.key_id": key_id}, NAMING)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
@@ -268,8 +268,8 @@ def _by_name(
 
 def _generates(before: Skill, after: Skill) -> Iterator[SkillChange]:
     if before.generates != after.generates:
-        one = asdict(before.generates) if before.generates else None
-        other = asdict(after.generates) if after.generates else None
+        one = before.generates._asdict() if before.generates else None
+        other = after.generates._asdict() if after.generates else None
         yield _changed("generates", "what it generates changed", one, other)
 
 

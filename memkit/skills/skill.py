@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import NotFound, UsageError
 from memkit.runtime.host.terminal import harmless
@@ -21,16 +21,14 @@ if TYPE_CHECKING:
 FOLDER = "skills"
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """A request and how the skill handles it."""
 
     input: str
     approach: str
 
 
-@dataclass(frozen=True)
-class VersionChange:
+class VersionChange(NamedTuple):
     """What one version changed."""
 
     version: str
@@ -38,8 +36,7 @@ class VersionChange:
     date: str | None = None
 
 
-@dataclass(frozen=True)
-class SkillCheck:
+class SkillCheck(NamedTuple):
     """Something that must hold before a new version is committed: a command succeeds, or a call is decided so."""
 
     name: str
@@ -51,8 +48,7 @@ class SkillCheck:
     """What the policies must decide."""
 
 
-@dataclass(frozen=True)
-class GeneratedSkill:
+class GeneratedSkill(NamedTuple):
     """What ``memkit gen`` renders from a skill."""
 
     skill: str
@@ -81,6 +77,15 @@ class Skill:
     generates: GeneratedSkill | None = None
     front_matter: Mapping[str, Any] = field(default_factory=dict)
     """What ``SKILL.md`` says to other tools; memkit carries it and does not act on it."""
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as JSON shows it."""
+        return vars(self) | {
+            "examples": [one._asdict() for one in self.examples],
+            "changelog": [one._asdict() for one in self.changelog],
+            "checks": [one._asdict() for one in self.checks],
+            "generates": self.generates and self.generates._asdict(),
+        }
 
 
 def load_skill(path: Path, *, name: str | None = None) -> Skill:
@@ -178,8 +183,7 @@ def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-@dataclass(frozen=True)
-class FoundSkill:
+class FoundSkill(NamedTuple):
     """A skill that fits a query, with its score."""
 
     skill: Skill

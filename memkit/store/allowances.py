@@ -19,10 +19,8 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.runtime.memory.log.clone import own_state
@@ -104,8 +102,7 @@ _JUDGES = re.compile(rb"^(?:async )?def evaluate", re.MULTILINE)
 _EVALUATOR = "evaluator.py"
 
 
-@dataclass(frozen=True)
-class Allowance:
+class Allowance(NamedTuple):
     """One thing that a trusted store may do."""
 
     kind: str
@@ -118,21 +115,20 @@ class Allowance:
         return {"kind": self.kind, "what": self.what}
 
 
-@dataclass(frozen=True)
-class Demands:
+class Demands(NamedTuple):
     """All that a store would run or ask."""
 
     allows: tuple[Allowance, ...]
     parts: Mapping[str, str]
     """Each thing that counts, such as ``tool deploy`` or ``file tools/deploy.py``, with a digest of it."""
-    evaluators: frozenset[str] = field(default_factory=frozenset)
+    evaluators: frozenset[str] = frozenset()
     """Files that may judge what evolves, by path in the store."""
-    checks: frozenset[tuple[str, ...]] = field(default_factory=frozenset)
+    checks: frozenset[tuple[str, ...]] = frozenset()
     """The commands of skills' checks."""
     key_id: str | None = None
     """The keys on this machine that the store names and that its clone may not use yet."""
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Return what stands for all of it, and for nothing else."""
         return _digest(dict(self.parts))
@@ -141,11 +137,10 @@ class Demands:
         """Return what is left to allow once the clone may use its keys, which is noted with the clone itself."""
         left = tuple(allowance for allowance in self.allows if allowance.kind != "key")
         parts = {name: digest for name, digest in self.parts.items() if name != f"key {self.key_id}"}
-        return replace(self, allows=left, parts=parts, key_id=None)
+        return self._replace(allows=left, parts=parts, key_id=None)
 
 
-@dataclass(frozen=True)
-class StoreChoice:
+class StoreChoice(NamedTuple):
     """A setting by which a store chooses what is asked or loaded."""
 
     kind: str

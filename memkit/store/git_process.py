@@ -16,9 +16,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
@@ -265,12 +263,11 @@ def require_git() -> str:
     Raises:
         MissingExtra: There is no git on the PATH.
     """
-    path = os.pathsep.join(
-        place for place in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(place).is_absolute()
-    )
-    if (git := shutil.which("git", path=path)) is None:
-        raise MissingExtra("There is no git on the PATH, and a store is a git repository. Install git.")
-    return git
+    for place in filter(os.path.isabs, os.get_exec_path()):
+        git = os.path.join(place, "git")  # noqa: PTH118 - shutil, which knows how, loads every kind of archive
+        if os.access(git, os.X_OK) and not os.path.isdir(git):  # noqa: PTH112
+            return git
+    raise MissingExtra("There is no git on the PATH, and a store is a git repository. Install git.")
 
 
 def git_version() -> str:
@@ -411,6 +408,8 @@ class ObjectReader:
 @contextmanager
 def scratch_repository() -> Iterator[Plumbing]:
     """Give an empty repository of one's own, in which nothing of anybody's configuration counts, for a block."""
+    import tempfile  # few commands need one
+
     require_git()
     with tempfile.TemporaryDirectory(prefix="memkit-git-") as folder:
         git = Plumbing(Path(folder))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from memkit.errors import UsageError
 from memkit.store.config import DEFAULTS, flat
@@ -53,8 +52,7 @@ def _quoted(value: Any) -> Any:
     return DoubleQuotedScalarString(value) if isinstance(value, str) and ambiguity(value) else value
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(NamedTuple):
     """One setting, explained."""
 
     key: str

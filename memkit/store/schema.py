@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.store.layout import SCHEMAS
 
@@ -31,8 +30,7 @@ _NOUNS = {
 }
 
 
-@dataclass(frozen=True)
-class SchemaFinding:
+class SchemaFinding(NamedTuple):
     """One way in which data does not fit its schema."""
 
     kind: str

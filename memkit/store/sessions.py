@@ -7,10 +7,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.memory.interface import ShardProblem
@@ -32,8 +31,7 @@ class SessionOpen(EnvironmentFault):
     code = "session-in-use"
 
 
-@dataclass(frozen=True)
-class SessionCard:
+class SessionCard(NamedTuple):
     """What a person knows a session by."""
 
     session: str
@@ -162,8 +160,7 @@ class SessionBook:
                     yield session, _File(path.parent, to_text(saved), content)
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(NamedTuple):
     folder: Path
     saved_at: str
     content: Mapping[str, Any]

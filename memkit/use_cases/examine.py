@@ -6,8 +6,8 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from memkit import __version__
 from memkit.errors import EnvironmentFault, MemkitError, NotTrusted, StoreFault, StoreNotFound
@@ -35,8 +35,7 @@ FAILURES = (MemkitError, ArchiveError, OSError)
 """What keeps somebody from looking, and is itself a finding."""
 
 
-@dataclass(frozen=True)
-class DoctorCheck:
+class DoctorCheck(NamedTuple):
     """One thing that was looked at."""
 
     name: str

@@ -8,9 +8,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .checks import (
     NO,
@@ -40,8 +39,7 @@ _SHORT = 2
 _NAMED = re.compile(r"[\w.-]+=")
 
 
-@dataclass(frozen=True)
-class GlobChoice:
+class GlobChoice(NamedTuple):
     """Globs of which any, or all, must be found, and none may be."""
 
     any_of: tuple[str, ...] = ()
@@ -49,8 +47,7 @@ class GlobChoice:
     none_of: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class ShellPattern:
+class ShellPattern(NamedTuple):
     """What a command must look like."""
 
     program: tuple[str, ...] = ()

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .checks import NO, first_of
 from .interface import (
@@ -144,8 +144,7 @@ class Guard:
         return found
 
 
-@dataclass(frozen=True)
-class _Reaching:
+class _Reaching(NamedTuple):
     """The policies that can match a call of one tool."""
 
     asked: tuple[tuple[Policy, Test], ...]
@@ -255,8 +254,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _REQUIRED = ("name", "description", "rule", "enforcement")
 
 
-@dataclass(frozen=True)
-class CompiledException:
+class CompiledException(NamedTuple):
     """A case in which a policy does not apply."""
 
     text: str
@@ -273,8 +271,7 @@ class CompiledException:
         return Ternary(False)
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(NamedTuple):
     """A compiled policy."""
 
     name: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from .checks import (
     EQUAL,
@@ -249,21 +249,19 @@ _TOOL_KEYS = ("tool", "tool_kind")
 Test = Callable[[Call], Ternary]
 
 
-@dataclass(frozen=True)
-class Clause:
+class Clause(NamedTuple):
     """One key of a ``match`` with the condition on what it names."""
 
     key: str
     check: Predicate
     path: Path
-    test: Test = field(repr=False, compare=False)
+    test: Test
     """Says what the clause says about a call; a value that is absent matches nothing."""
     of_kind: bool = False
     """Whether ``args.command`` stands for whatever a tool of the kind calls what it runs."""
 
 
-@dataclass(frozen=True)
-class Alternative:
+class Alternative(NamedTuple):
     """Clauses that must all hold; a ``match`` that is a list has several of them."""
 
     clauses: tuple[Clause, ...]

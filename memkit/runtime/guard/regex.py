@@ -7,8 +7,9 @@ the pattern. Where a construct exists in Python's ``re`` it means the same here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from .interface import Path, PolicySetError
 
@@ -29,8 +30,7 @@ _UNSUPPORTED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Chars:
+class Chars(NamedTuple):
     """One character out of a set."""
 
     ranges: tuple[tuple[str, str], ...] = ()
@@ -49,29 +49,25 @@ class Chars:
         return any(low <= char <= high for low, high in self.ranges) or any(in_class(c, char) for c in self.classes)
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A position: start, end, line_end (before a final newline too), boundary, no_boundary."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(NamedTuple):
     """Parts one after the other."""
 
     parts: tuple[Node, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Alternation:
+class Alternation(NamedTuple):
     """One of several parts."""
 
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(NamedTuple):
     """A part ``low`` to ``high`` times; ``None`` is without end."""
 
     part: Node
@@ -106,13 +102,13 @@ def parse_regex(pattern: str, path: Path = ()) -> Node:
     return _Parser(pattern, path).parse()
 
 
-@dataclass
 class _Parser:
-    pattern: str
-    path: Path
-    position: int = 0
-    depth: int = 0
-    flags: set[str] = field(default_factory=set)
+    def __init__(self, pattern: str, path: Path) -> None:
+        self.pattern = pattern
+        self.path = path
+        self.position = 0
+        self.depth = 0
+        self.flags: set[str] = set()
 
     def parse(self) -> Node:
         self._leading_flags()
@@ -307,13 +303,12 @@ class _Parser:
 _MAX_STATES = 4000
 
 
-@dataclass(slots=True)
-class AutomatonState:
+class AutomatonState(NamedTuple):
     """A state of the automaton: it reads one character, tests a position, or forks at once."""
 
+    follows: list[int]
     reads: Chars | None = None
     anchor: str | None = None
-    follows: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -372,18 +367,18 @@ class Automaton:
 def compile_regex(pattern: str, path: Path = ()) -> Automaton:
     """Return the automaton of a pattern; raise ``PolicySetError`` for what the subset leaves out."""
     builder = _Builder(pattern, path)
-    accept = builder.add(AutomatonState())
+    accept = builder.add(AutomatonState([]))
     start = builder.build(parse_regex(pattern, path), accept)
     return Automaton(tuple(builder.states), start, accept)
 
 
-@dataclass
 class _Builder:
     """Builds backwards: each part is given the state that follows it and returns the state it starts with."""
 
-    pattern: str
-    path: Path
-    states: list[AutomatonState] = field(default_factory=list)
+    def __init__(self, pattern: str, path: Path) -> None:
+        self.pattern = pattern
+        self.path = path
+        self.states: list[AutomatonState] = []
 
     def add(self, state: AutomatonState) -> int:
         if len(self.states) >= _MAX_STATES:
@@ -393,24 +388,24 @@ class _Builder:
 
     def build(self, node: Node, follow: int) -> int:
         if isinstance(node, Chars):
-            return self.add(AutomatonState(reads=node, follows=[follow]))
+            return self.add(AutomatonState([follow], reads=node))
         if isinstance(node, Anchor):
-            return self.add(AutomatonState(anchor=node.kind, follows=[follow]))
+            return self.add(AutomatonState([follow], anchor=node.kind))
         if isinstance(node, Alternation):
-            return self.add(AutomatonState(follows=[self.build(part, follow) for part in node.parts]))
+            return self.add(AutomatonState([self.build(part, follow) for part in node.parts]))
         if isinstance(node, Sequence):
             for part in reversed(node.parts):
                 follow = self.build(part, follow)
-            return self.add(AutomatonState(follows=[follow]))
+            return self.add(AutomatonState([follow]))
         return self._repeat(node, follow)
 
     def _repeat(self, node: Repeat, follow: int) -> int:
         if node.high is None:
-            fork = self.add(AutomatonState(follows=[follow]))
+            fork = self.add(AutomatonState([follow]))
             self.states[fork].follows.append(self.build(node.part, fork))
             follow = fork
         for _ in range((node.high or node.low) - node.low):
-            follow = self.add(AutomatonState(follows=[self.build(node.part, follow), follow]))
+            follow = self.add(AutomatonState([self.build(node.part, follow), follow]))
         for _ in range(node.low):
             follow = self.build(node.part, follow)
         return follow

@@ -206,9 +206,9 @@ class Session:
 
     def _take_over(self, kept: Kept, fork_of: str | None) -> None:
         agent, fresh = self.agent, self._kept
-        self._kept = replace(kept, name=fresh.name or kept.name)
+        self._kept = kept._replace(name=fresh.name or kept.name)
         if fork_of is not None:
-            self._kept = replace(fresh, turns=kept.turns, known=kept.known, working=kept.working, parent=fork_of)
+            self._kept = fresh._replace(turns=kept.turns, known=kept.known, working=kept.working, parent=fork_of)
         agent.turn_id = kept.turns
         agent.toolbox.books.taint(kept.taint)
         agent.spent.update(self._kept.usage)
@@ -378,7 +378,7 @@ class Session:
         first, last = self._kept.drawn, self.agent.turn_id if before is None else before - 1
         kept = self._drawn_from(first, last, self._terms.extract)
         if last > first and self._terms.is_kept() and self._settings.write.extract != "off":
-            self._kept = replace(self._kept, drawn=last)
+            self._kept = self._kept._replace(drawn=last)
         return kept
 
     def _drawn_from(self, first: int, last: int, extract: Extract | None = None) -> Sequence[Mapping[str, Any]]:
@@ -419,8 +419,7 @@ class Session:
         agent, now = self.agent, to_text(self._clock())
         agent.working.passing = {text: since or now for text, since in agent.working.passing.items()}
         working = agent.tasks.to_data()
-        self._kept = replace(
-            self._kept,
+        self._kept = self._kept._replace(
             turns=agent.turn_id,
             known=tuple(agent.toolbox.books.known_ids),
             usage=dict(agent.spent),

@@ -4,10 +4,11 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..gate.secrets import mask, masked_tree
 from ..log.clone import make_private, open_regular, whole_file
@@ -98,8 +99,7 @@ def append_line(file: Path, line: bytes) -> None:
         os.close(descriptor)
 
 
-@dataclass
-class _ReadSoFar:
+class _ReadSoFar(NamedTuple):
     """How far a file was read."""
 
     state: tuple[int, int, int]
@@ -174,8 +174,7 @@ BESIDE = 4
 """So many lines of a summary before its new ones are searched for secrets again."""
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(NamedTuple):
     """What a session knows besides its messages."""
 
     turns: int
@@ -189,7 +188,7 @@ class Kept:
     started_at: str | None = None
     working: Mapping[str, Any] | None = None
     """The running task, and ``at``: when it was kept last."""
-    usage: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, int] = MappingProxyType({})
     """What the model cost so far: tokens and requests."""
     taint: tuple[str, ...] = ()
     """What may have steered what stands in the prompt."""
