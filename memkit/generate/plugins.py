@@ -145,8 +145,8 @@ def _may_offer(place: str) -> bool:
         return False
     for folder in folders:
         try:
-            with open(f"{folder}/entry_points.txt", encoding="utf-8") as file:  # noqa: PTH123 - of hundreds, one by one
-                entries = file.read()
+            with open(f"{folder}/entry_points.txt", "rb") as file:  # noqa: PTH123 - of hundreds, which takes a while
+                entries = file.read().decode()
         except (FileNotFoundError, NotADirectoryError):
             if not folder.endswith(".egg"):
                 continue

@@ -277,6 +277,7 @@ class Sealing(NamedTuple):
     unreadable: int
     """Sealed lines whose key is not here."""
     remotes: tuple[str, ...]
+    """Where such lines may have gone; none is asked for without them."""
     erased_unchecked: bool
     """Whether erased values are barred by digests whose key is not here."""
     withheld: bool

@@ -263,7 +263,7 @@ def require_git() -> str:
     Raises:
         MissingExtra: There is no git on the PATH.
     """
-    for place in filter(os.path.isabs, os.get_exec_path()):
+    for place in filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep)):
         git = os.path.join(place, "git")  # noqa: PTH118 - shutil, which knows how, loads every kind of archive
         if os.access(git, os.X_OK) and not os.path.isdir(git):  # noqa: PTH112
             return git

@@ -231,11 +231,12 @@ def _privacy(workspace: Workspace) -> Iterator[ErasureFinding]:
 
 def _sealing(workspace: Workspace) -> Sealing:
     archive, on = workspace.archive, workspace.settings["privacy.seal"] == "user"
+    clear = clear_lines(archive.log) if on else 0
     return Sealing(
         on=on,
-        clear=clear_lines(archive.log) if on else 0,
+        clear=clear,
         unreadable=archive.seals().unreadable,
-        remotes=tuple(workspace.git.run("remote", check=False).split()),
+        remotes=tuple(workspace.git.run("remote", check=False).split()) if clear else (),
         erased_unchecked=archive.view.tombstones.cannot_be_checked(),
         withheld=workspace.keys.is_withheld(),
     )

@@ -11,7 +11,6 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -55,9 +54,10 @@ def words_of(text: str) -> frozenset[str]:
 
 def bracketed(values: Iterable[JSON]) -> str:
     """Return values as people write a list: ``[rm, shred, dd]``; a long one is cut."""
-    texts = [text_of(value) or "" for value in values]
-    rest = [f"… {len(texts)} in all"] if len(texts) > _LISTED else []
-    return f"[{', '.join(texts[:_LISTED] + rest)}]"
+    listed = [*values]
+    texts = [text_of(value) or "" for value in listed[:_LISTED]]
+    rest = [f"… {len(listed)} in all"] if len(listed) > _LISTED else []
+    return f"[{', '.join(texts + rest)}]"
 
 
 _WILDCARD = re.compile(r"[*?\[]")
@@ -100,29 +100,43 @@ def _glob(pattern: str) -> re.Pattern[str]:
 NO = Ternary(False)
 
 
-@dataclass(frozen=True)
 class Predicate:
-    """One condition on a value, compiled to a closure."""
+    """One condition on a value, compiled to a closure; what few processes ask of it is told when it is asked for."""
 
-    test: Callable[[JSON], Ternary]
-    says: str
-    """The condition in words, for the reason of a verdict."""
-    path: Path
-    children: tuple[Predicate, ...] = ()
-    """The conditions that ``any``, ``all`` or ``not`` combines; empty for a leaf."""
-    whole: bool = False
-    """Whether a list is given whole (as an argument vector) and not one element at a time."""
-    accepts: Callable[[str], bool] | None = None
-    """For a condition on text alone: whether it holds for a text, without the reason."""
-    joint: str = ""
-    """How the children are combined: ``any``, ``all`` or ``not``; empty for a leaf."""
-    tells_needs: Callable[[], Needs] = lambda: UNKNOWN
-    """Tells ``needs``, which small sets of policies never ask for."""
+    def __init__(
+        self,
+        test: Callable[[JSON], Ternary],
+        tells: Callable[[], str],
+        path: Path,
+        children: tuple[Predicate, ...] = (),
+        *,
+        whole: bool = False,
+        accepts: Callable[[str], bool] | None = None,
+        joint: str = "",
+        tells_needs: Callable[[], Needs] = lambda: UNKNOWN,
+    ) -> None:
+        self.test = test
+        self.path = path
+        self.children = children
+        """The conditions that ``any``, ``all`` or ``not`` combines; empty for a leaf."""
+        self.whole = whole
+        """Whether a list is given whole (as an argument vector) and not one element at a time."""
+        self.accepts = accepts
+        """For a condition on text alone: whether it holds for a text, without the reason."""
+        self.joint = joint
+        """How the children are combined: ``any``, ``all`` or ``not``; empty for a leaf."""
+        self._tells = tells
+        self._tells_needs = tells_needs
+
+    @cached_property
+    def says(self) -> str:
+        """The condition in words, for the reason of a verdict."""
+        return self._tells()
 
     @cached_property
     def needs(self) -> Needs:
         """What a value has on which it says more than ``NO``."""
-        return self.tells_needs()
+        return self._tells_needs()
 
     def leaves(self) -> Iterator[Predicate]:
         """Yield the conditions that look at the value themselves."""
@@ -161,7 +175,7 @@ def any_check(
     def needs() -> Needs:
         return of_any(part.needs for part in parts)
 
-    return _combined("any", test, " or ".join(part.says for part in parts), path, parts, needs)
+    return _combined("any", test, lambda: " or ".join(part.says for part in parts), path, parts, needs)
 
 
 def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
@@ -181,20 +195,22 @@ def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
     def needs() -> Needs:
         return of_all(part.needs for part in parts)
 
-    return _combined("all", test, " and ".join(part.says for part in parts), path, parts, needs)
+    return _combined("all", test, lambda: " and ".join(part.says for part in parts), path, parts, needs)
 
 
 def not_check(child: Predicate, path: Path) -> Predicate:
     """Return a condition that holds when ``child`` does not; unknown stays unknown."""
-    says = f"not ({child.says})"
+
+    def tells() -> str:
+        return f"not ({child.says})"
 
     def test(value: JSON) -> Ternary:
         outcome = child.test(value)
         if outcome.state is None:
             return outcome
-        return NO if outcome.state else Ternary(True, says)
+        return NO if outcome.state else Ternary(True, tells())
 
-    return _combined("not", test, says, path, (child,))
+    return _combined("not", test, tells, path, (child,))
 
 
 def surely_check(child: Predicate, path: Path) -> Predicate:
@@ -204,19 +220,20 @@ def surely_check(child: Predicate, path: Path) -> Predicate:
         outcome = child.test(value)
         return outcome if outcome.state else NO
 
-    return _combined("any", test, child.says, path, (child,), lambda: child.needs)
+    return _combined("any", test, lambda: child.says, path, (child,), lambda: child.needs)
 
 
 def _combined(
     joint: str,
     test: Callable[[JSON], Ternary],
-    says: str,
+    tells: Callable[[], str],
     path: Path,
     parts: tuple[Predicate, ...],
     needs: Callable[[], Needs] = lambda: UNKNOWN,
 ) -> Predicate:
     whole = any(part.whole for part in parts)
-    return Predicate(test, f"({says})" if len(parts) > 1 else says, path, parts, whole, joint=joint, tells_needs=needs)
+    in_words = (lambda: f"({tells()})") if len(parts) > 1 else tells
+    return Predicate(test, in_words, path, parts, whole=whole, joint=joint, tells_needs=needs)
 
 
 # What a value cannot do without where a condition is to hold: which policies of many are worth asking.

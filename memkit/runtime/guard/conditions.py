@@ -69,7 +69,6 @@ def shell_check(data: JSON, path: Path) -> Predicate:
     """Return the compiled ``shell`` condition."""
     pattern = _read_pattern(data, path)
     judge: Callable[[Command], Ternary] | None = None  # most of those in a set of policies never meet a command
-    says = _describe(pattern)
     redirected = ">" in pattern.program
     lowered = [name.lower() for name in pattern.program]
     named = frozenset() if any(has_wildcards(name) or "/" in name for name in lowered) else frozenset(lowered)
@@ -86,7 +85,10 @@ def shell_check(data: JSON, path: Path) -> Predicate:
         found = first_of(ask(command) for command in commands)
         return found if found.state else _doubtful(view, value, found)
 
-    return Predicate(test, says, path, whole=True, tells_needs=lambda: of_texts(PROGRAM, named))
+    def needs() -> Needs:
+        return of_texts(PROGRAM, named)
+
+    return Predicate(test, lambda: _describe(pattern), path, whole=True, tells_needs=needs)
 
 
 _MANY = 8
@@ -215,9 +217,7 @@ def _choice_test(
     return test
 
 
-_TAKES_NONE = re.compile(
-    r"-[a-zA-Z]{2,}|-[afinqrvxyR]|--(?:force|yes|quiet|recursive|verbose|all|wait|delete\S*|no-\S+|archive|auto-approve|prune)|.*=.*"
-)
+_TAKES_NONE = r"-[a-zA-Z]{2,}|-[afinqrvxyR]|--(?:force|yes|quiet|recursive|verbose|all|wait|delete\S*|no-\S+|archive|auto-approve|prune)|.*=.*"
 """Options that no value follows."""
 
 
@@ -226,7 +226,7 @@ def _as_value(flags: Sequence[str], command: Command) -> bool:
     found = False
     for before, word in zip((None, *command.words), command.words, strict=False):
         if word.text in flags and len(word.text) > _SHORT:
-            if before is None or not before.text.startswith("-") or _TAKES_NONE.fullmatch(before.text):
+            if before is None or not before.text.startswith("-") or re.fullmatch(_TAKES_NONE, before.text):
                 return False
             found = True
     return found
@@ -367,7 +367,6 @@ def sql_check(data: JSON, path: Path) -> Predicate:
     """Return the compiled ``sql`` condition."""
     statements, tables = _read_sql_pattern(data, path)
     on_statement = _statement_test(statements, tables)
-    says = _describe_sql(statements, tables)
 
     def test(value: JSON) -> Ternary:
         from .shell import sql_views
@@ -380,7 +379,7 @@ def sql_check(data: JSON, path: Path) -> Predicate:
     def needs() -> Needs:
         return of_texts(STATEMENT, (statement.lower().split()[0] for statement in statements))
 
-    return Predicate(test, says, path, whole=True, tells_needs=needs)
+    return Predicate(test, lambda: _describe_sql(statements, tables), path, whole=True, tells_needs=needs)
 
 
 def _statement_test(statements: Sequence[str], tables: Sequence[str]) -> Callable[[SqlStatement], Ternary]:

@@ -98,7 +98,7 @@ def _text_leaf(matches: Callable[[str], bool], says: str, path: Path, needs: Cal
             return NO
         return Ternary(True, f"{shown(text)} {says}")
 
-    return Predicate(test, says, path, accepts=matches, tells_needs=needs)
+    return Predicate(test, lambda: says, path, accepts=matches, tells_needs=needs)
 
 
 def _text(data: JSON, path: Path) -> str:
@@ -181,7 +181,8 @@ def _range(data: JSON, path: Path) -> Predicate:
 
     low = max(bounds.get("min", -math.inf), bounds.get("above", -math.inf))
     high = min(bounds.get("max", math.inf), bounds.get("below", math.inf))
-    return Predicate(test, f"within {says}", path, tells_needs=lambda: frozenset([Need(RANGE, low=low, high=high)]))
+    needs = frozenset([Need(RANGE, low=low, high=high)])
+    return Predicate(test, lambda: f"within {says}", path, tells_needs=lambda: needs)
 
 
 def _read_bounds(data: JSON, path: Path) -> dict[str, float]:

@@ -7,7 +7,6 @@ the pattern. Where a construct exists in Python's ``re`` it means the same here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -311,13 +310,13 @@ class AutomatonState(NamedTuple):
     anchor: str | None = None
 
 
-@dataclass(frozen=True)
 class Automaton:
     """A compiled pattern."""
 
-    states: tuple[AutomatonState, ...]
-    start: int
-    accept: int
+    def __init__(self, states: tuple[AutomatonState, ...], start: int, accept: int) -> None:
+        self.states = states
+        self.start = start
+        self.accept = accept
 
     def search(self, text: str) -> bool:
         """Return whether the pattern occurs anywhere in the text."""
