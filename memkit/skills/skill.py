@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -224,7 +224,7 @@ class StoreProcedures:
         """Return the skills, policies and methods that share words with ``query``, best first by BM25."""
         known = [*self.skills(), *self._others()]
         hits = ranked([self._searchable(one) for one in known], query)
-        return [replace(known[place], score=score) for place, score in hits[:k]]
+        return [known[place]._replace(score=score) for place, score in hits[:k]]
 
     def show(self, name: str) -> str | None:
         """Return a skill as text: what it is for, its steps by number, what it needs, and its safety checks."""

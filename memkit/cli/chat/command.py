@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -36,12 +36,14 @@ from memkit.cli.output import (
 )
 from memkit.errors import MemkitError, NegativeAnswer, UsageError
 from memkit.runtime.host.terminal import beside, fitted, harmless, is_able_terminal, one_line
-from memkit.runtime.htn.language.terms import HtnError
 from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.reply import Event, Host
 from memkit.runtime.loop.taint import with_brought
 from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.use_cases.open_chat import open_chat
+
+if TYPE_CHECKING:
+    from memkit.runtime.htn.language.terms import HtnError
 
 
 @click.command("chat", cls=MemkitCommand)
@@ -78,7 +80,7 @@ def chat(
     options = SessionOptions(**begun)
     if heartbeat and user and not (options.session or options.picks or options.fork or options.no_memory):
         is_any = any(card.agent_id == options.agent for card in workspace.session_book.of(user))
-        options = replace(options, resume=is_any)
+        options = options._replace(resume=is_any)
     options.refuse_contradictions(user, consents=consents)
     setting = beginning(front, user, options)
     page = None if jsonl or front.json else open_page(is_talk=is_talk)
@@ -140,8 +142,12 @@ CODES = {"interrupted": 130, "broken_off": 3}
 """The exit code of a turn that did not end with an answer of the model; what came of it is told all the same."""
 OK = (0, CODES["interrupted"])
 
-ANSWERS = (MemkitError, ArchiveError, HtnError, LoopError)
-"""Errors that answer one turn and do not end the conversation."""
+
+def answers() -> tuple[type[MemkitError], type[ArchiveError], type[HtnError], type[LoopError]]:
+    """Return the errors that answer one turn and do not end the conversation."""
+    from memkit.runtime.htn.language.terms import HtnError  # of plans, which few turns make
+
+    return MemkitError, ArchiveError, HtnError, LoopError
 
 
 def run_one_turn(front: Front, conversation: TerminalConversation, text: str, *, shown: bool = False) -> None:
@@ -265,7 +271,7 @@ def _finish(front: Front, conversation: TerminalConversation, page: Page) -> Non
     """Let a turn that was cut off go on; where it cannot now, it does with the next message."""
     try:
         finish_turn(conversation)
-    except ANSWERS as error:
+    except answers() as error:
         front.note(fitted(f"memkit: {error}"))
     page.still()
 
@@ -286,7 +292,7 @@ def _converse(front: Front, conversation: TerminalConversation, page: Page, leav
             if conversation.agent.session.fault is not None:
                 page.still()
                 front.note(f"memkit: {conversation.agent.session.fault}")
-        except ANSWERS as error:
+        except answers() as error:
             page.still()
             front.note(fitted(f"memkit: {error}"))
         except KeyboardInterrupt:
@@ -335,7 +341,7 @@ def answer_lines(conversation: TerminalConversation) -> None:
             code = code or (0 if ended in OK else ended)
             if data["ended"] == "interrupted":
                 raise KeyboardInterrupt
-        except ANSWERS as error:
+        except answers() as error:
             finding = diagnostic(str(getattr(error, "code", "error")), str(error), line=number)
             _print(envelope("chat", None, ok=False, diagnostics=[finding]))
             code = code or error.exit_code

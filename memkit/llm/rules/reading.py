@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from memkit.runtime.loop.interface import Message, ToolSpec
 from memkit.runtime.loop.taint import unfenced
@@ -17,8 +16,7 @@ LINE = "| "
 PLUG_IN = "`memkit setup` gives the store a language model: a vendor's, or a server's of your own."
 
 
-@dataclass(frozen=True)
-class Recalled:
+class Recalled(NamedTuple):
     """One record as a search showed it."""
 
     id: str
@@ -31,8 +29,7 @@ class Recalled:
         return self.facts.get("date", "")
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(NamedTuple):
     """One turn as a conversation search showed it."""
 
     at: str
@@ -89,8 +86,7 @@ MOST_SHOWN = 10
 NO_RECORD = regex(r"^(?:Error|Policy)")
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(NamedTuple):
     """What a turn consists of, as the messages show it."""
 
     text: str

@@ -217,7 +217,10 @@ def _choice_test(
     return test
 
 
-_TAKES_NONE = r"-[a-zA-Z]{2,}|-[afinqrvxyR]|--(?:force|yes|quiet|recursive|verbose|all|wait|delete\S*|no-\S+|archive|auto-approve|prune)|.*=.*"
+_TAKES_NONE = (
+    r"-[a-zA-Z]{2,}|-[afinqrvxyR]|--(?:force|yes|quiet|recursive|verbose|all|wait|delete\S*|no-\S+)"
+    r"|--(?:archive|auto-approve|prune)|.*=.*"
+)
 """Options that no value follows."""
 
 

@@ -13,10 +13,10 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..loop.agent_loop import AgentLoop
 from ..loop.journal import OpenTurn, Resumed, SessionJournal, done_in
@@ -82,8 +82,7 @@ def account_of(turn: OpenTurn) -> str:
     return f"The turn of {at} UTC was not finished: {turn.text or 'no words of the user'}\n{done_in(turn)}"
 
 
-@dataclass(frozen=True)
-class SessionTerms:
+class SessionTerms(NamedTuple):
     """Whose session it is, where it lies, and what of it stays."""
 
     user: str
@@ -92,7 +91,7 @@ class SessionTerms:
     """Where sessions are kept; the journals lie beside it."""
     is_kept: Callable[[], bool]
     """Says whether anything may stay now."""
-    sealer: Sealer = field(default_factory=NoSealer)
+    sealer: Sealer = NoSealer()
     keeps_messages: bool = True
     """False where something else keeps what the prompt held."""
     forgets: bool = False

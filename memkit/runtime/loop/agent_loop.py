@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from .asking import model_of
 from .interface import JSON, LoopError, Message, NoJournal, TurnJournal
@@ -292,8 +291,7 @@ class AgentLoop:
 # What the prompt of a session holds, taken down to be put back: nothing said in between enters what is kept.
 
 
-@dataclass(frozen=True)
-class PromptHeld:
+class PromptHeld(NamedTuple):
     """The conversation, its books and the task at hand, at one moment."""
 
     messages: tuple[Message, ...]

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .interface import JSON, DeclaredTool, LoopError, PolicyFinding, ToolDeclarationError, ToolSpec, Verdict
 from .reply import TimeIsUp, within
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 # A tool with the function that runs it, and how an error in it becomes an answer to the model.
 
 
-@dataclass(frozen=True)
-class BoundTool:
+class BoundTool(NamedTuple):
     """A tool that a toolbox can run."""
 
     spec: ToolSpec
@@ -299,8 +298,7 @@ STOPPED = frozenset({"deny", "ask"})
 """Decisions that keep a tool from running, the second one unless a person agrees."""
 
 
-@dataclass(frozen=True)
-class Allowed:
+class Allowed(NamedTuple):
     """The verdict where no policies were handed in."""
 
     decision: str = "allow"

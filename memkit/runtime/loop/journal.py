@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from .interface import JSON, CallData, CallKey, Completion, Settle, ToolCall, TurnJournal
 from .journal_file import Entry, JournalError, JournalFile, damaged
@@ -19,8 +19,7 @@ from .reply import AgentResponse
 from .tools import Tools
 
 
-@dataclass(frozen=True)
-class OpenTurn:
+class OpenTurn(NamedTuple):
     """A turn that was opened and not closed, as its journal tells it."""
 
     turn_id: int
@@ -33,7 +32,7 @@ class OpenTurn:
     """When it was opened, in milliseconds since 1970 by the clock that ids are made with."""
     answers: tuple[Completion, ...] = ()
     """What the model answered so far, in order."""
-    finished: Mapping[str, Entry] = field(default_factory=dict)
+    finished: Mapping[str, Entry] = MappingProxyType({})
     """What came of calls, by the id of the call."""
     started: frozenset[str] = frozenset()
     """Ids of the calls that began."""
@@ -271,8 +270,7 @@ EXCERPT = 60
 """Characters of the words that opened it."""
 
 
-@dataclass(frozen=True)
-class Resumed:
+class Resumed(NamedTuple):
     """What became of a turn that was cut off."""
 
     turn: OpenTurn

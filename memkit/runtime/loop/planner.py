@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .bound import BoundTool
 from .interface import JSON, LoopError, TokenCounter, ToolSpec
@@ -27,8 +27,7 @@ class NoSuchSkill(LoopError):
     exit_code = 1
 
 
-@dataclass(frozen=True)
-class Procedure:
+class Procedure(NamedTuple):
     """Something that is known of how to do things."""
 
     kind: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .books import usage_of
 from .bound import TOOL_OVERHEAD, bare, required, terse, tool_text, whole
@@ -143,8 +143,7 @@ ROUNDS = 8
 """How often the prompt is counted again after something went out: counts of parts do not add up exactly."""
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """How much the fixed parts of a prompt say."""
 
     rules: str
@@ -163,8 +162,7 @@ FORMS = (
 )
 
 
-@dataclass(frozen=True)
-class TurnParts:
+class TurnParts(NamedTuple):
     """What stands in the prompt of one turn besides what the main context keeps."""
 
     words: str | None = None
@@ -250,7 +248,7 @@ class Prompt:
         turn, (system, *history) = self._settled(turn)
         size, count = self._main.message_tokens, self._main.count
         core, summary = count(self._main.render_core()), count(self._main.summary)
-        idle = self._system(replace(turn, working=())) if turn.working else system["content"]
+        idle = self._system(turn._replace(working=())) if turn.working else system["content"]
         working = max(0, count(system["content"]) - count(idle))
         recalled = sum(size(one) for one in history if turn.recalled and one.get("content") == turn.recalled)
         return {
@@ -265,7 +263,7 @@ class Prompt:
 
     def _settled(self, turn: TurnParts) -> tuple[TurnParts, list[Message]]:
         """Return the parts of the prompt that fit, and the prompt."""
-        turn = replace(turn, policies=advice_lines(self._guard))
+        turn = turn._replace(policies=advice_lines(self._guard))
         for parts in _leaner(self._within_shares(turn)):
             written = self._fitted(parts)
             if written is not None:
@@ -279,7 +277,7 @@ class Prompt:
         working = self._lines(turn.working, WORKING_SHARE, "entries are not shown")
         share = int(self._free * WORDS_SHARE)
         words = turn.words and (self._main.shortened(turn.words, share) or turn.words[: share // 3])
-        return replace(turn, policies=policies, working=working, words=words)
+        return turn._replace(policies=policies, working=working, words=words)
 
     def _lines(self, lines: Sequence[str], share: float, others: str) -> list[str]:
         """Return as many of the first lines as fit, and how many more there are."""
@@ -333,9 +331,9 @@ class Prompt:
 def _leaner(turn: TurnParts) -> Iterator[TurnParts]:
     """Yield a turn's parts as they are, and then with less and less of what the prompt can do without."""
     yield turn
-    yield (turn := replace(turn, working=()))
-    yield (turn := replace(turn, policies=()))
-    yield replace(turn, recalled="")
+    yield (turn := turn._replace(working=()))
+    yield (turn := turn._replace(policies=()))
+    yield turn._replace(recalled="")
 
 
 def _is_spoken(message: Message) -> bool:

@@ -11,8 +11,8 @@ import re
 import unicodedata
 from base64 import b64decode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..words.text import APOSTROPHES, regex
 from .secrets import SHORT
@@ -136,8 +136,7 @@ NEEDED_AT_ALL = tuple(
 """The words of all patterns, and those of them that a text in ASCII may hold."""
 
 
-@dataclass(frozen=True)
-class Suspicion:
+class Suspicion(NamedTuple):
     """What in a text looks like an attack."""
 
     code: str
