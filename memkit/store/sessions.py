@@ -9,15 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.clone import open_regular, state_folder, whole_file
 from memkit.runtime.memory.record.lines import Sealer, is_sealed, shown, to_text
-from memkit.runtime.memory.tiers.recall import RecallMemory
-from memkit.runtime.memory.tiers.sessions import SessionFile, SessionTurn, files_of_sessions, is_session, session_digest
+from memkit.runtime.memory.tiers.sessions import SessionFile, files_of_sessions, is_session, session_digest
 from memkit.runtime.memory.words.text import first_sentence
+
+if TYPE_CHECKING:
+    from memkit.runtime.memory.tiers.recall import RecallMemory
+    from memkit.runtime.memory.tiers.sessions import SessionTurn
 
 FOLDERS = ("sessions", "context")
 """Where the chat and where generated projects keep what the prompt of a session held."""

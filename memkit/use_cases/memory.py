@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError, no_record
 from memkit.runtime.host.terminal import one_line
@@ -125,8 +124,7 @@ def update_record(
 # Reword a record by what a person says about it.
 
 
-@dataclass(frozen=True)
-class Refinement:
+class Refinement(NamedTuple):
     """A proposed wording, and what became of it."""
 
     proposal: str
@@ -211,8 +209,7 @@ OF_CORE = {"approve": "verified", "reject": "rejected"}
 """What can be said about an edit of core memory as well, and how trusted it is then."""
 
 
-@dataclass(frozen=True)
-class MemoryStanding:
+class MemoryStanding(NamedTuple):
     """Where a record, or an edit of core memory, stands."""
 
     status: str
@@ -463,8 +460,7 @@ def edited_core(now: str, old: str, new: str) -> str:
 HIDDEN = ("quarantined", "rejected")
 
 
-@dataclass(frozen=True)
-class RolledBackCore:
+class RolledBackCore(NamedTuple):
     """What a roll-back came to."""
 
     decision: Decision
@@ -521,8 +517,7 @@ UNWRITTEN = ("recalled", "duplicate, tainted")
 """The reasons of a merge that wrote nothing: the record was shown to who offered it, or the offer was tainted."""
 
 
-@dataclass(frozen=True)
-class UndoneTurn:
+class UndoneTurn(NamedTuple):
     """What became of an undoing."""
 
     turn: int | None = None
@@ -544,8 +539,7 @@ class UndoneTurn:
         return bool(self.records or self.sections or self.withdrawn or self.evidence or self.remembered)
 
 
-@dataclass(frozen=True)
-class _Written:
+class _Written(NamedTuple):
     """The ids of what a turn wrote, as they stand in the archive."""
 
     records: tuple[str, ...]

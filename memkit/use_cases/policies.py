@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.policies.files import (
@@ -142,8 +142,7 @@ def roll_back_policy(root: Path, name: str, version: str) -> RolledBack:
 # Ask the policies about one tool call.
 
 
-@dataclass(frozen=True)
-class PlacedGround:
+class PlacedGround(NamedTuple):
     """A condition that a verdict rests on, with where it stands."""
 
     policy: str
@@ -153,8 +152,7 @@ class PlacedGround:
     column: int
 
 
-@dataclass(frozen=True)
-class CheckedCall:
+class CheckedCall(NamedTuple):
     """A verdict with everything it rests on."""
 
     verdict: Verdict
@@ -314,8 +312,7 @@ FORMATS: Mapping[str, str] = {
 """Format → where its ``Exporter`` is."""
 
 
-@dataclass(frozen=True)
-class ExportedPolicies:
+class ExportedPolicies(NamedTuple):
     """What came of an export."""
 
     export: Export

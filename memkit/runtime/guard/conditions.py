@@ -101,18 +101,30 @@ def any_condition(children: Sequence[Predicate], path: Path) -> Predicate:
 
 def _worth_asking(parts: tuple[Predicate, ...]) -> Callable[[JSON], Sequence[Predicate]] | None:
     """Return what chooses, of many conditions on programs, those whose program a value would run, in their order."""
-    wanted = [
-        frozenset(need.text for need in part.needs) if all(need.kind == PROGRAM for need in part.needs) else frozenset()
-        for part in parts
-    ]
-    if sum(map(bool, wanted)) < _MANY:
+    if len(parts) < _MANY:
         return None
+
+    @cache
+    def wanted() -> list[frozenset[str]]:
+        """Return the programs that each is about, found with the first value; none where it is about something else."""
+        return [
+            frozenset(need.text for need in part.needs)
+            if all(need.kind == PROGRAM for need in part.needs)
+            else frozenset()
+            for part in parts
+        ]
 
     @lru_cache(maxsize=512)
     def running(names: frozenset[str]) -> tuple[Predicate, ...]:
-        return tuple(part for part, own in zip(parts, wanted, strict=True) if not own or not own.isdisjoint(names))
+        return tuple(part for part, own in zip(parts, wanted(), strict=True) if not own or not own.isdisjoint(names))
+
+    @cache
+    def is_worth_it() -> bool:
+        return sum(map(bool, wanted())) >= _MANY
 
     def choose(value: JSON) -> Sequence[Predicate]:
+        if not is_worth_it():
+            return parts
         view = _reader()(value)
         return running(view.names) if view and view.names is not None else parts
 

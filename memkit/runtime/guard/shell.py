@@ -432,7 +432,7 @@ def _in_shell(view: ShellView) -> Iterator[str | ShellDoubt]:
             yield from _in_code([*command.words, *command.inputs])
     broken = next((doubt for doubt in view.doubts if doubt.kind == SYNTAX), None)
     if broken and any(command.program for command in clients):
-        yield replace(broken, message=f"{broken.message} in the command")
+        yield broken._replace(message=f"{broken.message} in the command")
 
 
 def _may_be_client(command: Command) -> bool:

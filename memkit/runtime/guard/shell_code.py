@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from .shell_words import RUN_TIME, ShellDoubt, ShellWord, literal
 
 
-@dataclass(frozen=True)
-class Inner:
+class Inner(NamedTuple):
     """What a command runs in its turn: words, or shell text."""
 
     words: tuple[ShellWord, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .checks import words_of
 from .shell_words import ShellWord
@@ -99,8 +99,7 @@ SHELLS = words_of("sh bash dash zsh ksh mksh ash fish rbash csh tcsh")
 POWER_SHELLS = words_of("pwsh powershell cmd forfiles")
 
 
-@dataclass(frozen=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """How to read past a wrapper's own words."""
 
     valued: frozenset[str] = frozenset()
@@ -198,7 +197,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "coreutils": _wrapper(script="--coreutils-prog"),
     "pkexec": _wrapper("--user"),
     "npx": _wrapper("-p --package", script="-c --call", flags="yq --yes --no --quiet --no-install"),
-    "npm": replace(_RUNNER, script=("-c", "--call")),
+    "npm": _RUNNER._replace(script=("-c", "--call")),
     "gosu": _wrapper(operands=1),
     "su-exec": _wrapper(operands=1),
     "env": _wrapper(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 BLANK = " \t\r\f\v"
 STRAY_BLANK = "\r\f\v"
@@ -17,8 +17,7 @@ SYNTAX = "syntax"
 RUN_TIME = "run time"
 
 
-@dataclass(frozen=True)
-class ShellDoubt:
+class ShellDoubt(NamedTuple):
     """Something the reader could not follow."""
 
     kind: str
@@ -26,8 +25,7 @@ class ShellDoubt:
     message: str
 
 
-@dataclass(frozen=True)
-class ShellWord:
+class ShellWord(NamedTuple):
     """One word with its quotes removed; what only the running shell knows keeps its spelling."""
 
     text: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from .checks import words_of
@@ -108,7 +107,7 @@ def inner_commands(
     for program, sign in _ESCAPES:
         if program.fullmatch(name):
             yield from _values(words, sign.finditer)
-            yield from (replace(inner, read=True) for inner in _values(inputs, sign.finditer))
+            yield from (inner._replace(read=True) for inner in _values(inputs, sign.finditer))
 
 
 _READS_COMMANDS = words_of("redis-cli valkey-cli keydb-cli mongo mongosh wsl diskpart sftp lftp")
@@ -127,7 +126,7 @@ def _code(name: str, words: Sequence[ShellWord], inputs: Sequence[ShellWord]) ->
     for code in words:
         yield from in_code(name, code.text)
     for code in inputs:
-        yield from (replace(inner, read=True) for inner in in_code(name, code.text))
+        yield from (inner._replace(read=True) for inner in in_code(name, code.text))
 
 
 _MODULE = re.compile(r"-[bBdEhiIOPqRsSuvx]*m(.*)", re.DOTALL)

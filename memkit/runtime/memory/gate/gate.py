@@ -26,7 +26,6 @@ What it says never repeats a refused secret. What is tainted is no evidence, set
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -80,7 +79,6 @@ class GateDoubt(NamedTuple):
     reason: Reason
 
 
-@dataclass(frozen=True)
 class WriteGate:
     """Judges offers by the policy of ``settings``; decides and changes nothing.
 
@@ -89,13 +87,26 @@ class WriteGate:
     'long_term_off'
     """
 
-    settings: WriteSettings = field(default_factory=WriteSettings)
-    contradicts: Contradicts | None = None
-    """Asked about near records in which the wording shows no contradiction; what it says only opens questions."""
-    long_term: bool = True
-    """Whether the store keeps anything beyond a session at all."""
-    sections: Collection[str] = ("human",)
-    """The core sections that an agent may write in its own words."""
+    def __init__(
+        self,
+        settings: WriteSettings | None = None,
+        contradicts: Contradicts | None = None,
+        long_term: bool = True,
+        sections: Collection[str] = ("human",),
+    ) -> None:
+        """Hold to the policy of ``settings``, the usual one without them.
+
+        Args:
+            settings: What is refused, kept aside, masked or left open.
+            contradicts: Asked about near records in which the wording shows no contradiction; what it says only opens
+                questions.
+            long_term: Whether the store keeps anything beyond a session at all.
+            sections: The core sections that an agent may write in its own words.
+        """
+        self.settings = settings or WriteSettings()
+        self.contradicts = contradicts
+        self.long_term = long_term
+        self.sections = sections
 
     def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
         """Return what should become of ``draft``, with the reasons."""
