@@ -3,8 +3,8 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..record.record import Record
 from ..words.text import MONTHS, WEEKDAYS, plain, regex, stem
@@ -212,8 +212,7 @@ def _spelled_out(text: str) -> str:
     return read
 
 
-@dataclass(frozen=True)
-class StatedValue:
+class StatedValue(NamedTuple):
     """What a statement says of whom."""
 
     subject: str

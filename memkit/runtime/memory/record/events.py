@@ -6,7 +6,7 @@ had never been said, while the history goes on to show both.
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from .lines import JSON, InvalidRecord
@@ -25,8 +25,7 @@ SOURCES_NEEDED = 3
 CONFIRMED_BY_PERSON, CONFIRMED, CONTRADICTED = 0.15, 0.1, -0.2
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """Something that happened to a record, a core section, a value or a user's consent."""
 
     id: str
@@ -42,7 +41,10 @@ class Event:
     session_id: str | None = None
     agent_id: str | None = None
     """Whose core section an edit is about, where it is that of one of several agents of the user."""
-    fields: Mapping[str, JSON] = field(default_factory=dict, hash=False)
+    fields: Mapping[str, JSON] = MappingProxyType({})
+
+    def __hash__(self) -> int:
+        return hash(self[:-1])  # the fields are no part of it, and cannot be
 
     def to_data(self) -> dict[str, JSON]:
         """Return the object that is written as a line."""
