@@ -246,10 +246,11 @@ def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
         for path in sorted((state / folder).glob("*.json")):
             if not _is_session(path):
                 yield ShardProblem("session-damaged", path.relative_to(root).as_posix(), 0, _PROMPT)
-    steps = sorted((state / CHECKPOINTS).glob("*.jsonl"))
-    if steps:
-        from memkit.runtime.loop.journal_file import JournalError, read_entries
-    for path in steps:
+    for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
+        if _is_over(path):
+            continue
+        from memkit.runtime.loop.journal_file import JournalError, read_entries  # the loop, for what is not over
+
         try:
             entries = read_entries(path)
             is_over = bool(entries) and entries[-1]["op"] == "closed"
@@ -259,6 +260,16 @@ def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
                 open_turn(entries)
         except (JournalError, ValueError):
             yield ShardProblem("steps-damaged", path.relative_to(root).as_posix(), 0, _STEPS)
+
+
+def _is_over(path: Path) -> bool:
+    """Return whether the steps are soon seen to be those of a turn that was closed, as most are."""
+    try:
+        lines = [json.loads(line) for line in whole_file(path).split(b"\n")[:-1]]
+        steps = [line for line in lines if line["op"] != "held"]
+        return steps[-1]["op"] == "closed" and all(line.get("format", 1) == 1 for line in lines)
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return False
 
 
 def _is_session(path: Path) -> bool:
