@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -64,6 +66,17 @@ def test_a_travelling_room_works_as_a_top_level_package(room: str, tmp_path: Pat
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
+
+
+def test_every_error_that_ends_a_command_carries_a_code() -> None:
+    """A program tells errors of the rooms apart by ``code``."""
+    rooms = [pkgutil.walk_packages([str(PACKAGE / room)], f"memkit.runtime.{room}.") for room in ROOMS]
+    loaded = [importlib.import_module(module.name) for modules in rooms for module in modules]
+    classes = {value for module in loaded for value in vars(module).values() if isinstance(value, type)}
+    ending = [each for each in classes if issubclass(each, Exception) and hasattr(each, "exit_code")]
+
+    assert {error.__name__ for error in ending} >= {"PolicySetError", "DomainError", "EvolveError", "ModelFault"}
+    assert [error.__name__ for error in ending if not isinstance(getattr(error, "code", None), str)] == []
 
 
 def test_the_project_never_asks_for_the_unrelated_distribution() -> None:

@@ -36,6 +36,7 @@ class EvolveError(Exception):
     """
 
     exit_code = 2
+    code = "evolve"
 
 
 class RefusedProgram(EvolveError):
@@ -46,6 +47,8 @@ class RefusedProgram(EvolveError):
         ...
     memkit.runtime.evolve.interface.RefusedProgram: The program is refused at column 11: the Call of 'open' ...
     """
+
+    code = "refused_program"
 
 
 class DoesNotApply(EvolveError):
@@ -63,6 +66,8 @@ class DoesNotApply(EvolveError):
     "The program is not a Python expression: invalid syntax ('I would double it.')."
     """
 
+    code = "does_not_apply"
+
 
 class BadCheckpoint(EvolveError):
     """Report saved data that no run can go on from: of a newer version, of another run, damaged or cut short.
@@ -73,9 +78,13 @@ class BadCheckpoint(EvolveError):
     memkit.runtime.evolve.interface.BadCheckpoint: The checkpoint is damaged or cut short: 'settings' is ...
     """
 
+    code = "bad_checkpoint"
+
 
 class BrokenMarkers(EvolveError):
     """Report a program whose EVOLVE-BLOCK markers say nothing clear, and on which line."""
+
+    code = "broken_markers"
 
 
 class UndefinedValue(EvolveError):
@@ -88,6 +97,7 @@ class UndefinedValue(EvolveError):
     """
 
     exit_code = 1
+    code = "undefined_value"
 
 
 class NothingScored(EvolveError):
@@ -100,6 +110,7 @@ class NothingScored(EvolveError):
     """
 
     exit_code = 1
+    code = "nothing_scored"
 
 
 JSON = Any

@@ -27,6 +27,7 @@ class GuardError(Exception):
     """
 
     exit_code: int = 2
+    code = "policy"
 
 
 class PolicySetError(GuardError):
@@ -41,6 +42,8 @@ class PolicySetError(GuardError):
         ...
     memkit.runtime.guard.interface.PolicySetError: policy no_deploy, match.context.day.regexp: unknown ...
     """
+
+    code = "policy_set"
 
     def __init__(self, message: str, *, path: Path = (), policy: str = "") -> None:
         self.message = message

@@ -347,6 +347,7 @@ class ToolFailure(LoopError):
     """Report a declared tool that could not run or failed."""
 
     exit_code = 1
+    code = "tool_failure"
 
 
 def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path, seconds: float | None = None) -> str:

@@ -134,6 +134,7 @@ class RetractionRefused(LoopError):
     """Report that a memory may not be taken back now."""
 
     exit_code = 1
+    code = "retraction_refused"
 
 
 def asks_to_forget(text: str | None) -> bool:

@@ -15,20 +15,26 @@ class LoopError(Exception):
     """Say what cannot be used and what to do instead."""
 
     exit_code = 2
+    code = "loop"
 
 
 class ToolDeclarationError(LoopError):
     """Report a declared tool that is malformed."""
 
+    code = "tool_declaration"
+
 
 class PromptTooLarge(LoopError):
     """Report a budget that does not hold what every prompt needs."""
+
+    code = "prompt_too_large"
 
 
 class ModelFault(LoopError):
     """Report a model that cannot serve: out of answers, unreachable, or speaking another shape."""
 
     exit_code = 3
+    code = "model"
 
 
 JSON = Any

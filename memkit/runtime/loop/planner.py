@@ -25,6 +25,7 @@ class NoSuchSkill(LoopError):
     """Report that a model asked for a skill that is not there."""
 
     exit_code = 1
+    code = "no_such_skill"
 
 
 class Procedure(NamedTuple):

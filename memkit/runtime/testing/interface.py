@@ -18,6 +18,7 @@ class ScriptError(Exception):
     """
 
     exit_code = 2
+    code = "script"
 
 
 class Refusal(Exception):

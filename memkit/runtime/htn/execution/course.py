@@ -29,6 +29,7 @@ class PlanJournalError(HtnError):
     """Say why a run's journal cannot be used."""
 
     exit_code = 3
+    code = "plan_journal"
 
 
 class Journal:

@@ -32,6 +32,7 @@ class HtnError(Exception):
     """
 
     exit_code = 2
+    code = "planning"
 
     def __init__(self, message: str, path: Path = ()) -> None:
         super().__init__(message)
@@ -56,6 +57,8 @@ class DomainError(HtnError):
     memkit.runtime.htn.language.terms.DomainError: types.door: The type opening is not defined.
     """
 
+    code = "domain"
+
 
 class UnboundError(DomainError):
     """Say which variable has no value."""
@@ -74,6 +77,8 @@ class ProblemError(HtnError):
     memkit.runtime.htn.language.terms.ProblemError: The task 'open ?door' has a variable. Name the object that is meant.
     """
 
+    code = "problem"
+
 
 class PlanError(HtnError):
     """Say why a plan cannot be read.
@@ -83,6 +88,8 @@ class PlanError(HtnError):
         ...
     memkit.runtime.htn.language.terms.PlanError: A plan is a list of steps, such as [{name: go, args: [home, shop]}].
     """
+
+    code = "plan"
 
 
 @contextmanager
