@@ -65,6 +65,7 @@ def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell:
     Raises:
         UsageError: The address is none, or lies beyond loopback and there is no token.
         EnvironmentFault: Nothing can listen there.
+        KeyboardInterrupt: A person ended it.
     """
     host, port = read_address(where.address)
     tokens = ServerTokens(workspace.root)
@@ -96,7 +97,8 @@ def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell:
             if visits.key:
                 tell(f"page http://{place}/#key={visits.key}")
 
-        anyio.run(_serve, _Uvicorn(config), listener, ready)
+        if anyio.run(_serve, _Uvicorn(config), listener, ready) == signal.SIGINT:
+            raise KeyboardInterrupt
 
 
 @dataclass
@@ -303,11 +305,15 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-async def _serve(server: Any, listener: socket.socket, ready: Callable[[], None]) -> None:
+async def _serve(server: Any, listener: socket.socket, ready: Callable[[], None]) -> int | None:
+    """Serve until a signal says to end, and return which; what is open then is answered first, whichever it was."""
+    ended_by: list[int] = []
+
     async def end_when_told(*, task_status: TaskStatus[None]) -> None:
-        with anyio.open_signal_receiver(signal.SIGTERM) as told:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as told:
             task_status.started()
-            async for _ in told:
+            async for number in told:
+                ended_by.append(number)
                 server.should_exit = True
 
     async with anyio.create_task_group() as tasks:
@@ -315,3 +321,4 @@ async def _serve(server: Any, listener: socket.socket, ready: Callable[[], None]
         ready()
         await server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
+    return ended_by[0] if ended_by else None

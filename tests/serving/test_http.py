@@ -246,8 +246,9 @@ def test_a_server_ends_when_it_is_told_to(store: Path, told: signal.Signals, cod
             assert server.stdout.readline()
         server.send_signal(told)
 
-        ended = server.wait()
+        said, ended = server.communicate()[1], server.wait()
 
+    assert "Traceback" not in said
     assert ended == (-told if way[0] == "--stdio" and told == signal.SIGTERM else code)
     assert run(["fsck", "--store", str(store)]) == 0
 
