@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
-from memkit.runtime.memory.index.chains import root_of
+from memkit.runtime.memory.index.chains import HEADS_DAMAGED, root_of
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.log.log import (
@@ -111,14 +111,54 @@ def heads_in(place: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
     if not files:
         raise UsageError(f"{place} holds no heads: no file ends with .json. Name a copy of {HEADS}, or a file of it.")
     for path in files:
-        try:
-            head = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no JSON"
-            raise UsageError(f"{path} cannot be read as heads: {why}.") from None
-        if not isinstance(head, dict) or not isinstance(head.get("root"), str):
-            raise UsageError(f"{path} holds no head: a count, a root and users.")
+        head, why = _read_head(path)
+        if why:
+            raise UsageError(f"{path} cannot be read as heads: {why}.")
         yield str(head.get("writer") or path.stem), head
+
+
+def _read_head(path: Path) -> tuple[Mapping[str, JSON], str]:
+    """Return what a file says of a writer, and why it says nothing."""
+    try:
+        head = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        return EMPTY, error.strerror or str(error)
+    except (ValueError, RecursionError):
+        return EMPTY, "it is no JSON"
+    if not isinstance(head, dict) or not isinstance(head.get("root"), str):
+        return EMPTY, "it holds no head, which is a count, a root and users"
+    return head, ""
+
+
+def heads_of_store(root: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+    """Yield the store's own heads that can be read, each with its writer."""
+    for path in sorted((root / HEADS).glob("*.json")):
+        head, why = _read_head(path)
+        if not why:
+            yield str(head.get("writer") or path.stem), head
+
+
+def damaged_heads(root: Path) -> list[ShardProblem]:
+    """Return the store's own files of heads that a merge or an editor left unreadable."""
+    return [
+        ShardProblem(HEADS_DAMAGED, f"{HEADS}/{path.name}", 0, f"The head cannot be read: {why}.")
+        for path in sorted((root / HEADS).glob("*.json"))
+        if (why := _read_head(path)[1])
+    ]
+
+
+def mend_heads(root: Path, archive: ArchiveReader, git: Git) -> list[ShardProblem]:
+    """Write anew the heads that cannot be read, where this clone is the writer or git has them, and return those."""
+    damaged = damaged_heads(root)
+    if damaged:
+        write_heads(root, archive)
+    for one in damaged_heads(root):
+        committed = git.run("show", f"HEAD:./{one.path}", check=False) if git.is_repository() else ""
+        if committed:
+            require_writable_inside(root, root / one.path)
+            write_whole(root / one.path, committed.encode(), beside=state_folder(root))
+    left = {one.path for one in damaged_heads(root)}
+    return [one for one in damaged if one.path not in left]
 
 
 def write_heads(root: Path, archive: ArchiveReader) -> None:

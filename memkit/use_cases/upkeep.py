@@ -29,8 +29,11 @@ from memkit.store.chain_history import (
     BranchLog,
     CommitShards,
     HeldShards,
+    damaged_heads,
     heads_in,
+    heads_of_store,
     lines_of_others,
+    mend_heads,
     unsigned_commits,
 )
 from memkit.store.config import DEFAULT, FORMAT
@@ -436,6 +439,7 @@ def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None
     fixed: list[ShardProblem] = []
     if fix:
         fixed = _repaired(workspace) + set_damaged_aside(workspace.root)
+        fixed += mend_heads(workspace.root, workspace.archive, workspace.git)
         for one in _put_back(workspace):
             told = "What git has stands there again." if one.original else _TAKEN_AWAY
             fixed.append(ShardProblem("tampered", f"archive/{one.line.shard}", one.line.number, told))
@@ -474,9 +478,8 @@ def _united(workspace: Workspace, found: Iterable[ShardProblem], heads: Path | N
         if (one.code, one.path, one.line) not in known and not (one.code == "missing" and one.path in lost):
             yield one
     yield from chains
-    kept = workspace.root / HEADS
-    place = heads or (kept if kept.is_dir() and any(kept.glob("*.json")) else None)
-    for writer, head in heads_in(place) if place is not None else ():
+    yield from damaged_heads(workspace.root)
+    for writer, head in heads_in(heads) if heads else heads_of_store(workspace.root):
         if lacking := workspace.archive.lacking(writer, head):
             yield ShardProblem(lacking[0], f"{HEADS}/{writer}.json", 0, lacking[1])
 

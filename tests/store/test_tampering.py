@@ -226,6 +226,34 @@ def test_heads_that_are_kept_elsewhere_see_a_history_written_anew(store: Path, m
     assert memkit("fsck", "--heads", str(tmp_path / "empty"))[0] == 2
 
 
+@pytest.mark.parametrize("content", [b"", b"<<<<<<< HEAD\n{}\n=======\n", b"[]", b"\xff"])
+def test_heads_that_a_merge_left_unreadable_are_a_problem_that_can_be_fixed(
+    store: Path, memkit: Memkit, content: bytes
+) -> None:
+    """Every line is checked all the same; this clone's own are written anew, and of another writer git has them."""
+    remember(memkit, *TEXTS)
+    heads = store / "archive" / "heads"
+    own = next(heads.glob("*.json"))
+    other = heads / "another.json"
+    whole = own.read_bytes()
+    other.write_bytes(whole)
+    Git(store).run("add", "archive/heads")
+    Git(store).run("commit", "-qm", "another writer")
+    own.write_bytes(content)
+    other.write_bytes(content)
+
+    code, found, _ = memkit("fsck")
+    fixing, fixed, _ = memkit("fsck", "--fix")
+
+    assert code == 1 and found["data"]["records"] == len(TEXTS)
+    assert {(one["code"], one["path"]) for one in found["data"]["problems"]} == {
+        ("heads-damaged", f"archive/heads/{name}") for name in (own.name, other.name)
+    }
+    assert fixing == 0 and all(one["fixed"] for one in fixed["data"]["problems"])
+    assert own.read_bytes() == other.read_bytes() == whole
+    assert memkit("fsck")[0] == 0
+
+
 def test_commits_are_asked_for_their_signatures(store: Path, memkit: Memkit, tmp_path: Path) -> None:
     """Memkit signs where the person's own git does, and names the commits that none of the signers signed."""
     key = tmp_path / "key"
