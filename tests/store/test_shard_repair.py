@@ -194,6 +194,26 @@ def test_an_event_about_nothing_is_a_warning(store: Path, fsck: Fsck) -> None:
     assert (warning["code"], warning["severity"], warning["line"]) == ("dangling-event", "warning", 1)
 
 
+def test_a_verdict_on_an_edit_that_waited_for_a_person_is_about_something(
+    store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, fsck: Fsck
+) -> None:
+    """An agent's edit of a section that is people's is an event, which a person approves as they do a record."""
+    script = tmp_path / "script.yaml"
+    edit = {"tool": "core_memory_append", "args": {"section": "persona", "content": "You are brief."}}
+    script.write_text(json.dumps([edit, {"text": "Done."}]), encoding="utf-8")
+    words = ["--user", "ada", "--store", str(store)]
+    chat = ["chat", "-p", "Hello!", "--consent", "--provider", f"scripted:{script}", "--json", *words]
+    capsys.readouterr()
+    assert run(chat) == 0
+    said = json.loads(capsys.readouterr().out)["data"]["memory_operations"]
+    (held,) = [one["id"] for one in said if one.get("decision") == "quarantined"]
+    assert run(["memory", "approve", held, *words]) == 0
+
+    _, _, envelope = fsck()
+
+    assert [one for one in envelope["diagnostics"] if one["code"] == "dangling-event"] == []
+
+
 def test_files_that_look_like_shards_are_named(store: Path, fsck: Fsck, tmp_path: Path) -> None:
     """Links, strays and names that differ by case alone; leftovers that hold nothing new are cleared away."""
     write(store, A)

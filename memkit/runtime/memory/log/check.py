@@ -211,7 +211,7 @@ def _repeated_ids(log: Log) -> set[int] | None:
 
 
 class DanglingEvents:
-    """The events about a record that is in no shard.
+    """The events about a record, or about an edit or a proposal that waited for a person, that is in no shard.
 
     That is no damage by itself: a pull may bring an event before its record. It is worth a look when nothing more is
     to come.
@@ -219,7 +219,7 @@ class DanglingEvents:
 
     def __init__(self) -> None:
         self._known: set[int] = set()
-        """Hashes of the ids of records."""
+        """Hashes of the ids of lines."""
         self._waiting: list[tuple[int, ShardProblem]] = []
 
     def look_at(self, shard: Examined) -> None:
@@ -229,7 +229,7 @@ class DanglingEvents:
             if data.get("op") in ABOUT_A_RECORD and (target := hash(data["target"])) not in self._known:
                 message = f"{data['op']} is about {data['target']!r:.60}, and no shard has that record."
                 self._waiting.append((target, ShardProblem("dangling-event", shard.path, piece.number, message)))
-            elif data and "op" not in data:
+            if data:
                 self._known.add(hash(piece.id))
 
     def problems(self) -> list[ShardProblem]:
