@@ -448,10 +448,11 @@ def unset_command(front: Front, key: str) -> None:
 
     with _changing(front, "unset", key):
         change = unset_setting(front.workspace, key)
-    data: dict[str, Any] = {"key": key, "before": change.before, "after": change.after, "commit": change.commit}
+    before, after = shown(key, change.before), shown(key, change.after)
+    data: dict[str, Any] = {"key": key, "before": before, "after": after, "commit": change.commit}
     data |= {"left": list(change.left)} if change.left else {}
-    before, after = (json.dumps(item, ensure_ascii=False) for item in (change.before, change.after))
-    line = f"{key}: {before} → {after} (default)"
+    texts = [json.dumps(item, ensure_ascii=False) for item in (before, after)]
+    line = f"{key}: {texts[0]} → {texts[1]} (default)"
     lines = [line if change.before != change.after or change.commit else f"{key} is not in memkit.yaml."]
     lines += [f"{name} still stands in memkit.yaml: memkit config unset {name}" for name in change.left]
     front.answer(data, lines)

@@ -27,6 +27,7 @@ from memkit.review.interface import (
     Verdicts,
 )
 from memkit.runtime.host.terminal import counted, harmless, one_line
+from memkit.runtime.memory.gate.secrets import masked_tree
 
 TITLES = {"stop": "STOP", "look": "LOOK TWICE", "clear": "CLEAR"}
 PARAGRAPH = 110
@@ -189,7 +190,7 @@ def _subject(subject: ReviewSubject, limit: int | None) -> dict[str, Any]:
         "path": subject.path,
         "status": subject.status,
         "count": len(subject.changes),
-        "changes": [asdict(change) for change in subject.changes[:limit]],
+        "changes": [masked_tree(asdict(change)) for change in subject.changes[:limit]],
     }
 
 

@@ -247,7 +247,7 @@ def read_questions(path: Path, user: str | None = None) -> list[EvalQuestion]:
     """
     found: list[EvalQuestion] = []
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     found.append(_question(line, path, number, user))

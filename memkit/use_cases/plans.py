@@ -327,7 +327,7 @@ def _plan_data(path: Path) -> Any:
     line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     if holds_plan(text):

@@ -41,6 +41,20 @@ def test_a_word_that_others_read_as_a_truth_value_is_quoted(store: Path, capsys:
     assert run(["lint", str(store / "memkit.yaml"), "--store", str(store)]) == 0
 
 
+def test_a_password_in_an_address_is_not_shown_again(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither as it is set and taken out, nor in what is said of the change."""
+    for words in (
+        ["config", "set", "backends.archive", "postgresql://memkit:opensesame@db.example/memory"],
+        ["config", "unset", "backends.archive"],
+        ["config", "unset", "backends.archive", "--json"],
+        ["diff", "HEAD~2..HEAD~1", "--json"],
+        ["review", "HEAD~1..HEAD", "--json"],
+    ):
+        assert run([*words, "--store", str(store)]) in (0, 1)
+
+    assert "opensesame" not in "".join(capsys.readouterr())
+
+
 def test_every_setting_is_explained(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each has a meaning and the values it takes, and the page of the docs says the same."""
     page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")

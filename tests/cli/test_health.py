@@ -148,6 +148,15 @@ def test_questions_are_found_by_words_and_by_id(told: Callable[..., tuple[int, A
     assert told("memory", "why", id)[1]["data"]["retrieved"] == []
 
 
+def test_questions_may_begin_with_a_byte_order_mark(told: Callable[..., tuple[int, Any]], tmp_path: Path) -> None:
+    """Editors of Windows save them so."""
+    told("memory", "add", "Ada prefers espresso", "--user", "ada")
+    file = tmp_path / "q.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"question": "espresso?", "user": "ada", "expect": ["espresso"]}\r\n')
+
+    assert told("eval", str(file))[0] == 0
+
+
 def test_what_is_not_found_is_a_negative_answer(told: Callable[..., tuple[int, Any]], tmp_path: Path) -> None:
     """Exit 1; the score counts parts; what another user knows is never found."""
     told("memory", "add", "Ada prefers espresso", "--user", "ada")

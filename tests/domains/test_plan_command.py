@@ -187,13 +187,14 @@ def test_explain_shows_the_decomposition(capsys: pytest.CaptureFixture[str]) -> 
     assert [(each["id"], each["passed_over"][0]["method"]) for each in data["explanation"]] == [(0, "walk_and_give")]
 
 
-@pytest.mark.parametrize("form", ["text", "json", "yaml", "times"])
+@pytest.mark.parametrize("form", ["text", "json", "yaml", "times", "marked"])
 def test_a_plan_is_verified_in_every_form_it_is_printed_in(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What plan prints, plan verify reads, and what planners print that know of times and write comments."""
     texts = {"text": STEPS, "yaml": "- go home shop\n- [hand_over, book]\n"}
     texts["times"] = "# found by hand\n0.000: (go home shop)  [1.000]\n1.0: (HAND_OVER book)\n; cost 2\n"
+    texts["marked"] = "\ufeff[[go, home, shop], [hand_over, book]]\r\n"  # as editors of Windows save it
     capsys.readouterr()
     run(["plan", "deliver book shop", "--domain", "errands", "--json"])
     (tmp_path / "found").write_text(texts.get(form, capsys.readouterr().out))
