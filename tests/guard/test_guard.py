@@ -188,6 +188,20 @@ def test_a_list_is_one_command_or_several_texts(words: list[str], expected: str)
     assert Guard([policy(match=match, effect="ask")]).decide("bash", {"command": words}, {}).decision == expected
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ({"binary": "rm", "words": ["x"]}, "ask"), ({"step": {"binary": "rm"}}, "ask"), ({"cmd": "ls"}, "allow"),
+        ({"binary": "ls"}, "ask"), ({}, "allow"), ({"cmd": "rm x", "cwd": "/srv"}, "ask"),
+    ],
+)  # fmt: skip
+def test_a_command_in_a_form_of_its_own_cannot_be_read(command: object, expected: str) -> None:
+    """A map in the place of a shell tool's command hides nothing: what names no known argument counts as a match."""
+    match = {"tool_kind": "shell", "args.command": {"shell": {"program": "rm"}}}
+
+    assert Guard([policy(match=match)]).decide("bash", {"command": command}, {}).decision == expected
+
+
 def test_a_policy_that_is_switched_off_is_neither_applied_nor_advised() -> None:
     """``active: false`` takes a policy out; a deprecated one still binds."""
     guard = Guard([policy("off", active=False, effect="deny"), policy("old", deprecated="use another")])

@@ -274,7 +274,10 @@ def _under_known_names(data: JSON, spelled: str, depth: int, known: frozenset[st
             if isinstance(value, str):
                 yield from ((place, whole) for whole in _with_words_beside(data, name, value))
         if isinstance(value, Mapping | list | tuple):
-            yield from _under_known_names(value, place, depth + 1, known)
+            inner = list(_under_known_names(value, place, depth + 1, known))
+            yield from inner
+            if value and isinstance(value, Mapping) and not inner and folded in known & _COMMAND_KEYS:
+                yield place, value  # a command in a form of its own, which nobody can read
 
 
 def _with_words_beside(data: Mapping[str, JSON], name: str, program: str) -> Iterator[JSON]:
