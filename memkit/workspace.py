@@ -610,6 +610,11 @@ class Workspace:
             raise UsageError("Whose memory? Give --user, set MEMKIT_USER, or write 'user:' in memkit.yaml.")
         return str(user)
 
+    def user_if_named(self, given: str | None) -> str | None:
+        """Return whose memory is looked at, None for everybody's; a name that is set and empty stands for neither."""
+        named = given if given is not None else self.settings["user"]
+        return None if named is None else self.user(named)
+
     def person(
         self, user: str, *, session: str | None = None, turn: int | None = None, agent: str | None = None
     ) -> Origin:

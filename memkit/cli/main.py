@@ -316,11 +316,21 @@ def _describe(error: Exception) -> tuple[int, str, str]:
     if isinstance(code, int):
         return code, str(getattr(error, "code", "error")), str(error)
     if isinstance(error, OSError):
+        if isinstance(error, FileNotFoundError) and not error.filename and not _has_folder():
+            return 3, "environment", "The folder that this runs in is gone. Change into one that is there."
         where = f"{error.filename}: " if error.filename else ""
         return 3, "environment", f"{where}{error.strerror or error}. Nothing that was acknowledged is lost."
     if isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding():
         return 3, "environment", f"File names are {error.encoding} here, and this one is not. Set PYTHONUTF8=1."
     return 70, "bug", f"a bug in memkit: {type(error).__name__}: {error} (run again with --debug and report the trace)"
+
+
+def _has_folder() -> bool:
+    """Return whether the folder that this process runs in is still there."""
+    try:
+        return bool(Path.cwd())
+    except OSError:
+        return False
 
 
 def _asks_for_json(arguments: Sequence[str]) -> bool:

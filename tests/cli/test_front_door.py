@@ -121,6 +121,30 @@ def test_interrupts_and_bugs_have_their_own_codes(
     assert len(printed.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("arguments", [["memory", "list"], ["init", "notes"], ["lint", "--json"]])
+def test_a_folder_that_is_gone_is_said(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another program took away where this one runs, and what to do is clear."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    assert run(arguments) == 3
+    assert "is gone" in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize("arguments", [["memory", "list"], ["memory", "list", "--open"], ["graph", "show"]])
+def test_an_empty_name_in_the_environment_is_nobody_and_not_everybody(
+    arguments: list[str], store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What looks at everybody's memory where no user is set says so of a user that is set and empty."""
+    monkeypatch.setenv("MEMKIT_USER", "")
+
+    assert run([*arguments, "--store", str(store)]) == 2
+    assert "Whose memory?" in capsys.readouterr().err
+
+
 def test_an_interrupt_while_the_program_is_loaded_is_one_too(tmp_path: Path) -> None:
     """Whoever presses Ctrl-C at once gets exit 130 and no trace."""
     (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")

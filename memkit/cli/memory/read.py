@@ -131,7 +131,7 @@ def list_command(
     if limit and tail:
         raise UsageError("--limit takes the oldest, --tail the newest. Give one of them.")
     workspace = front.workspace
-    archive, owner = workspace.archive_at(at), user or workspace.settings["user"]
+    archive, owner = workspace.archive_at(at), workspace.user_if_named(user)
     if unsettled:
         questions = archive.open_questions(user_id=owner)
         if types or tags or scope or session:
