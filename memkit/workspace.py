@@ -655,7 +655,7 @@ class Workspace:
             require_whole(self.archive, self.git)
             for one in lines_of_others(self.archive.log, self.git):
                 self.notice(f"{one.path}: {one.message} They go into this commit.")
-            write_heads(self.root, self.archive)
+            write_heads(self.root, self.archive, self.git)
             commit = self.git.commit(subject or _subject(pending), self._remembered())
         except (MemkitError, OSError) as error:
             if force:

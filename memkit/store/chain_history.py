@@ -35,7 +35,7 @@ from memkit.runtime.memory.log.log import (
     link_of,
     shard_writer,
 )
-from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, shard_name
+from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, branch_mark, shard_name
 from memkit.runtime.memory.record.lines import EMPTY, JSON, InvalidRecord, decode_line
 from memkit.runtime.memory.record.record import unplaced
 from memkit.store.files import write_whole
@@ -151,7 +151,7 @@ def mend_heads(root: Path, archive: ArchiveReader, git: Git) -> list[ShardProble
     """Write anew the heads that cannot be read, where this clone is the writer or git has them, and return those."""
     damaged = damaged_heads(root)
     if damaged:
-        write_heads(root, archive)
+        write_heads(root, archive, git)
     for one in damaged_heads(root):
         committed = git.run("show", f"HEAD:./{one.path}", check=False) if git.is_repository() else ""
         if committed:
@@ -161,15 +161,31 @@ def mend_heads(root: Path, archive: ArchiveReader, git: Git) -> list[ShardProble
     return [one for one in damaged if one.path not in left]
 
 
-def write_heads(root: Path, archive: ArchiveReader) -> None:
-    """Write down, to be committed and copied elsewhere, how far this clone is as a writer."""
-    for writer, head in archive.own_heads().items():
+def write_heads(root: Path, archive: ArchiveReader, git: Git) -> None:
+    """Write down, to be committed and copied elsewhere, how far this clone is as a writer on this branch.
+
+    What it is on another branch is written there alone: lines of one may lie here, uncommitted when a person changed
+    branches, and a file that both sides of a merge change is a conflict.
+    """
+    heads = archive.own_heads()
+    for writer in _of_other_branches(heads.keys() - {archive.log.writer}, git):
+        del heads[writer]
+    for writer, head in heads.items():
         path = root / HEADS / f"{writer}.json"
         content = _as_file({"writer": writer, **head})
         require_writable_inside(root, path)
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, content, beside=state_folder(root))
+
+
+def _of_other_branches(writers: Collection[str], git: Git) -> list[str]:
+    """Return those of this clone's names that it has on a branch which is there."""
+    if not writers or not git.is_repository():
+        return []
+    branches = git.run("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads").splitlines()
+    marks = {branch_mark(branch) for branch in branches}
+    return [writer for writer in writers if writer.rpartition("-")[2] in marks]
 
 
 def tips_of_heads(root: Path) -> set[str]:

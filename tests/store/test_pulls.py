@@ -93,6 +93,24 @@ def test_a_branch_has_its_own_memory(store: Path, capsys: pytest.CaptureFixture[
     assert run(["fsck", "--store", str(store)]) == 0
 
 
+def test_memory_that_was_carried_to_another_branch_merges(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What no commit had when somebody changed branches is committed there, and no file is changed on both sides."""
+    tell(store, "Ada likes tea")
+    assert run(["memory", "add", "Ada has a bicycle", *USER, "--store", str(store)]) == 0
+    git(store, "checkout", "-q", "-b", "trial")
+    tell(store, "Ada works as a nurse")
+    git(store, "checkout", "-q", "main")
+    tell(store, "Ada lives in Graz")
+
+    git(store, "merge", "-q", "--no-edit", "trial")
+
+    assert texts(store, capsys) == {"Ada likes tea", "Ada has a bicycle", "Ada works as a nurse", "Ada lives in Graz"}
+    assert run(["fsck", "--store", str(store)]) == 0
+    git(store, "branch", "-q", "-D", "trial")
+    tell(store, "Ada sings")
+    assert run(["fsck", "--heads", str(store / "archive" / "heads"), "--store", str(store)]) == 0
+
+
 def test_a_clock_that_went_backwards_turns_no_order_round(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Within one shard the later line is the later word, whatever its time says, also after a merge and a repair."""
     run(["git", "setup", "--store", str(store)])
