@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,7 +40,7 @@ from memkit.runtime.memory.record.lines import EMPTY, JSON, InvalidRecord, decod
 from memkit.runtime.memory.record.record import unplaced
 from memkit.store.files import write_whole
 from memkit.store.git import Git
-from memkit.store.layout import MANIFEST, require_writable_inside
+from memkit.store.layout import MANIFEST, head_branch, require_writable_inside
 
 if TYPE_CHECKING:
     from memkit.store.git_objects import BlobFile, GitObjects, TreeEntry
@@ -168,7 +168,7 @@ def write_heads(root: Path, archive: ArchiveReader, git: Git) -> None:
     branches, and a file that both sides of a merge change is a conflict.
     """
     heads = archive.own_heads()
-    for writer in _of_other_branches(heads.keys() - {archive.log.writer}, git):
+    for writer in _of_other_branches(heads, git, head_branch(root)):
         del heads[writer]
     for writer, head in heads.items():
         path = root / HEADS / f"{writer}.json"
@@ -179,13 +179,15 @@ def write_heads(root: Path, archive: ArchiveReader, git: Git) -> None:
             write_whole(path, content, beside=state_folder(root))
 
 
-def _of_other_branches(writers: Collection[str], git: Git) -> list[str]:
-    """Return those of this clone's names that it has on a branch which is there."""
-    if not writers or not git.is_repository():
+def _of_other_branches(writers: Iterable[str], git: Git, branch: str | None) -> list[str]:
+    """Return those of this clone's names that it has on a branch which is there and not checked out."""
+    mark = branch_mark(branch) if branch else ""
+    named = [writer for writer in writers if "-" in writer and not writer.endswith(f"-{mark}")]
+    if not named or not git.is_repository():
         return []
     branches = git.run("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads").splitlines()
-    marks = {branch_mark(branch) for branch in branches}
-    return [writer for writer in writers if writer.rpartition("-")[2] in marks]
+    marks = {branch_mark(other) for other in branches if other != branch}
+    return [writer for writer in named if writer.rpartition("-")[2] in marks]
 
 
 def tips_of_heads(root: Path) -> set[str]:
