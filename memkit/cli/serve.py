@@ -28,7 +28,7 @@ from memkit.cli.output import (
 )
 from memkit.errors import MissingExtra, UsageError
 from memkit.runtime.host.terminal import counted, one_line, persons_only
-from memkit.serving.clients import CLIENTS, entry_of, with_entry
+from memkit.serving.clients import CLIENTS, entry_of, spelled_as, text_in, with_entry
 from memkit.store.config import load_settings
 from memkit.store.files import write_whole
 from memkit.store.layout import require_writable_inside
@@ -228,7 +228,8 @@ def install(front: Front, client: str, user: str | None, config: Path | None, re
     path = (config or known.place(Path.cwd(), Path.home())).absolute()
     entry = None if remove else {**known.beside, **entry_of(root, _bound_user(root, user))}
     try:
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        content = path.read_bytes() if path.exists() else b""
+        before = text_in(content)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}.") from error
     after = with_entry(before, path, known.key, entry)
@@ -238,7 +239,9 @@ def install(front: Front, client: str, user: str | None, config: Path | None, re
         for folder in (root, Path.cwd()):
             require_writable_inside(folder, path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path.resolve(), after.encode(), mode=path.stat().st_mode & 0o777 if path.exists() else 0o600)
+        write_whole(
+            path.resolve(), spelled_as(content, after), mode=path.stat().st_mode & 0o777 if path.exists() else 0o600
+        )
     data = {"client": client, "path": str(path), "changed": after != before, "diff": diff}
     if after == before:
         told = f"{path} has no entry for memkit." if remove else f"{path} says that already."

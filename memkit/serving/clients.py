@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import tomllib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -87,6 +88,21 @@ def with_entry(text: str, path: Path, key: str, entry: Mapping[str, Any] | None)
     if changed is None or read(changed, path) not in (wanted, without):
         raise UsageError(f"{path} {_NO_ENTRY}{json.dumps({key: {NAME: entry}})}")
     return changed
+
+
+def text_in(content: bytes) -> str:
+    """Return the text of a client's file, whatever its editor begins it and ends lines with."""
+    return content.decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def spelled_as(content: bytes, text: str) -> bytes:
+    r"""Return a text as bytes that begin and end lines as what stands there does.
+
+    >>> spelled_as(b"\xef\xbb\xbfa\r\n", "b\nc\n")
+    b'\xef\xbb\xbfb\r\nc\r\n'
+    """
+    ends = "\r\n" if content.count(b"\r\n") == content.count(b"\n") > 0 else "\n"
+    return (BOM_UTF8 if content.startswith(BOM_UTF8) else b"") + text.replace("\n", ends).encode()
 
 
 # JSON with comments and trailing commas.

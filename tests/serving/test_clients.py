@@ -139,6 +139,30 @@ def test_install_says_what_was_done(store: Path, tmp_path: Path, capsys: pytest.
     assert last("--remove") == f"{path} has no entry for memkit."
 
 
+@pytest.mark.parametrize(
+    ("name", "client", "content"),
+    [
+        ("mcp.json", "cursor", b'\xef\xbb\xbf{\r\n  "mcpServers": {}\r\n}\r\n'),
+        ("config.toml", "codex", b'model = "o3" # mine\r\n[mcp_servers.other]\r\ncommand = "y"\r\n'),
+    ],
+)
+def test_a_file_of_an_editor_of_windows_stays_one(
+    store: Path, tmp_path: Path, name: str, client: str, content: bytes
+) -> None:
+    """Its mark and its ends of lines are no part of the change that is shown."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    words = ["mcp", "install", "--client", client, "--user", "ada", "--config", str(path), "--store", str(store)]
+
+    assert run(words) == 0
+    written = path.read_bytes()
+    assert run([*words, "--remove"]) == 0
+
+    assert b"memkit" in written and written[:4] == content[:4]
+    assert written.count(b"\n") == written.count(b"\r\n") > content.count(b"\n")
+    assert path.read_bytes()[:20] == content[:20] and b"memkit" not in path.read_bytes()
+
+
 def test_install_without_a_user_is_refused(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
