@@ -203,7 +203,8 @@ def _words_of(data: Mapping[str, Any]) -> Iterator[str]:
         for message in data.get("messages") or ()
         if message.get("role") == "user" and not message.get("name")
     ]
-    for text in (spoken, data.get("query"), data.get("name"), *held, *_strings(data.get("working"))):
+    working = {key: value for key, value in (data.get("working") or {}).items() if key != "at"}  # when it was kept
+    for text in (spoken, data.get("query"), data.get("name"), *held, *_strings(working)):
         if isinstance(text, str):
             yield text
 

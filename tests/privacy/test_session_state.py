@@ -71,6 +71,22 @@ def test_an_erasure_finds_names_forks_tasks_and_open_steps(store: Path, capsys: 
     assert json.loads(capsys.readouterr().out)["data"]["sessions"] == []
 
 
+def test_when_a_task_was_kept_is_nothing_that_the_user_said(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines of the same minute are no traces: those of others, and those that the erasure itself writes."""
+    live_through(store, "alice")
+    with Workspace(store) as workspace:
+        path = workspace.sessions / f"{session_digest('alice', 'fork')}.json"
+        content = json.loads(path.read_text())
+        content["working"]["at"] = "2026-05-17T09:41:22.100000Z"
+        path.write_text(json.dumps(content))
+    (store / "trains.md").write_text("The last one left at 2026-05-17T09:41:59.\n")
+    commit(store)
+
+    code, answer = erase(store, capsys, "--whole-repository", user="alice")
+
+    assert (code, sum(place["traces"] for place in answer["data"]["scanned"])) == (0, 0)
+
+
 def test_of_a_user_alone_no_word_stays(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No byte of any place of a session is in a file or an object afterwards."""
     live_through(store, "alice")
