@@ -132,6 +132,10 @@ class Git:
         with self._writing() as folder:
             if folder is not None and not hooks and _began_last(folder, paths) > asked:
                 return None
+            if folder is None and not self.is_repository():
+                raise EnvironmentFault(
+                    f"{self.root} lies in no git repository, so nothing can be committed. Run 'git init' there first."
+                )
             self.require_identity()
             self._require_no_repository(paths)
             began = time.monotonic_ns()

@@ -68,6 +68,14 @@ def test_a_commit_without_a_change_is_none(repository: Git) -> None:
     assert repository.commit("Two", ["a"]) is None
 
 
+def test_a_commit_outside_of_a_repository_says_what_to_do(tmp_path: Path) -> None:
+    """Somebody took the repository away, or copied the files alone."""
+    (tmp_path / "notes").write_text("a\n")
+
+    with pytest.raises(EnvironmentFault, match="git init"):
+        Git(tmp_path).commit("Add notes", ["notes"])
+
+
 def test_variables_of_a_calling_git_are_forgotten(repository: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run from a hook of another repository, the wrapper still reads its own."""
     monkeypatch.setenv("GIT_DIR", "/nonexistent")
