@@ -47,14 +47,13 @@ check: $(STAMPS)/check ## Run the linter, the type checker, the import contract 
 	$(BIN)/lint-imports
 	$(BIN)/memkit lint
 
-outputs: $(STAMPS)/test ## Write outputs/, rule pages and the store's schemas again from their sources
+outputs: $(STAMPS)/test ## Write outputs/ and rule pages again from their sources
 	$(BIN)/python -m tests.written.sheets
 	$(BIN)/python -m tests.written.rule_pages
 	$(BIN)/python -m tests.written.settings_page
 	$(BIN)/python -m tests.written.policy_page
 	$(BIN)/python -m tests.written.forty_turns
 	$(BIN)/python -m tests.written.thirty_sessions
-	$(BIN)/memkit lint --schemas
 	$(BIN)/python -m tests.written.examples
 
 site: $(STAMPS)/test ## Build the documents as a site into build/site/html; a warning is an error

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
-TRAVELLING = ("templates", "skills", "policies", "domains")
+TRAVELLING = ("templates", "skills", "policies", "domains", ".memkit.schema.json")
 """What a wheel carries, and a checkout has beside the package."""
 
 
 def resource(name: str) -> Path:
     """Return the folder or file ``name`` as it was installed, or as it lies in the checkout.
 
-    A wheel carries ``templates/``, ``skills/``, ``policies/`` and ``domains/`` under ``memkit/data/``; an editable
+    A wheel carries what is ``TRAVELLING`` under ``memkit/data/``; an editable
     install does not copy them, so there they are read where people edit them.
     """
     installed = _PACKAGE / "data" / name

@@ -224,6 +224,6 @@ def _members() -> Iterator[tuple[str, bytes]]:
         if path.is_file():
             yield f"memkit/{path.relative_to(package).as_posix()}", path.read_bytes()
     for name in TRAVELLING:
-        for path in resource(name).rglob("*"):
+        for path in (resource(name), *resource(name).rglob("*")):
             if path.is_file():
-                yield f"memkit/data/{name}/{path.relative_to(resource(name)).as_posix()}", path.read_bytes()
+                yield f"memkit/data/{path.relative_to(resource(name).parent).as_posix()}", path.read_bytes()

@@ -160,8 +160,6 @@ def why_not(error: OSError | ValueError) -> str:
     return reason if reason == NO_FILE else f"The file cannot be read: {reason}."
 
 
-SCHEMAS = Path(__file__).resolve().parents[1] / "data" / "schemas"
-"""Those of this version, in a checkout and in a wheel."""
 SCHEMA_FILES: Mapping[str, str] = {
     "memkit": ".memkit.schema.json",
     "skill": "skills/.schema.json",
@@ -171,9 +169,16 @@ SCHEMA_FILES: Mapping[str, str] = {
 """What a file is → where its schema lies in a store: beside the files, so that all of them name it alike."""
 
 
+def schema_path(kind: str) -> Path:
+    """Return where the schema of this version lies: with the starters, or in the package where no store carries it."""
+    from memkit.resources import resource
+
+    return resource(SCHEMA_FILES.get(kind, f"schemas/{kind}.schema.json"))
+
+
 def schema_files() -> dict[str, bytes]:
     """Return the content of each schema by its path in a store."""
-    return {path: (SCHEMAS / f"{kind}.schema.json").read_bytes() for kind, path in SCHEMA_FILES.items()}
+    return {path: schema_path(kind).read_bytes() for kind, path in SCHEMA_FILES.items()}
 
 
 def schema_comment(root: Path, kind: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memkit.store.layout import SCHEMAS
+from memkit.store.layout import schema_path
 
 if TYPE_CHECKING:
     from memkit.store.yaml import Document, KeyPath, Position
@@ -50,7 +50,7 @@ class SchemaFinding(NamedTuple):
 @cache
 def load_schema(name: str) -> Schema:
     """Return a schema that ships with memkit: ``skill``, ``policy``, ``domain`` or ``memkit``."""
-    schema: Schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    schema: Schema = json.loads(schema_path(name).read_text(encoding="utf-8"))
     return schema
 
 
