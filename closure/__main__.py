@@ -21,6 +21,10 @@ def main(words: Sequence[str] | None = None) -> int:
     """Ask, write, and return 0; 1 where memkit fails what the report does not own; 2 where a question is at fault."""
     systems, suites = load_systems(), load_suites()
     options = _parser(systems, list(suites)).parse_args(words)
+    if options.page:
+        rows = options.out / "report.json"
+        report.write(report.read_runs(rows), report.read(rows), systems, suites, options.out)
+        return 0
     chosen = [system for system in systems.values() if _is_asked(system, options)]
     cells = frozenset(options.cell or ())
     if cells:
@@ -88,6 +92,7 @@ def _parser(systems: dict[str, System], suites: list[str]) -> argparse.ArgumentP
     parser.add_argument(
         "--gatemem", type=Path, metavar="FOLDER", help="GateMem's bench/data, fetched by you, to ask its checkpoints"
     )
+    parser.add_argument("--page", action="store_true", help="ask nothing; write the pages again from report.json")
     parser.add_argument("--out", type=Path, default=ROOT / "closure", help="where the report goes; closure/")
     return parser
 

@@ -249,9 +249,20 @@ def test_the_page_is_written_from_the_rows() -> None:
     assert page == report.markdown(runs, rows, load_systems(), load_suites())
     assert {row.system for row in rows} == set(load_systems())
     assert sorted(row.id for row in rows) == sorted(id for run in runs for id in run.cells)
-    assert (ROOT / "closure" / "report.html").read_text(encoding="utf-8") == report.page(
-        report.markdown(runs, rows, load_systems(), load_suites(), whole=True)
-    )
+
+
+def test_the_pages_are_made_again_of_the_rows_alone(tmp_path: Path) -> None:
+    """``--page`` asks nothing, changes no row, and says on a page what was seen in each cell."""
+    for name in ("report.json", "runs.json"):
+        (tmp_path / name).write_bytes((ROOT / "closure" / name).read_bytes())
+
+    assert command.main(["--page", "--out", str(tmp_path)]) == 0
+
+    rows, runs = report.read(ROOT / "closure" / "report.json"), report.read_runs(ROOT / "closure" / "report.json")
+    whole = report.page(report.markdown(runs, rows, load_systems(), load_suites(), whole=True))
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == whole
+    assert (tmp_path / "report.md").read_bytes() == (ROOT / "docs" / "closure.md").read_bytes()
+    assert (tmp_path / "report.json").read_bytes() == (ROOT / "closure" / "report.json").read_bytes()
 
 
 def test_the_report_is_a_list_of_rows_with_a_line_and_seven_keys_each() -> None:
