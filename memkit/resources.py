@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -17,3 +18,11 @@ def resource(name: str) -> Path:
     """
     installed = _PACKAGE / "data" / name
     return installed if installed.exists() else _PACKAGE.parent / name
+
+
+def travelling() -> Iterator[tuple[str, Path]]:
+    """Yield every file that a checkout has beside the package, after its path in the ``memkit/data/`` of a wheel."""
+    for place in map(resource, TRAVELLING):
+        for path in (place, *place.rglob("*")):
+            if path.is_file():
+                yield path.relative_to(place.parent).as_posix(), path

@@ -27,7 +27,7 @@ from urllib.parse import urlsplit, urlunsplit
 import memkit
 import memkit.runtime
 from memkit.errors import UsageError
-from memkit.resources import TRAVELLING, resource
+from memkit.resources import travelling
 from memkit.runtime.host.terminal import one_line
 
 PACKAGE = "memkit_runtime"
@@ -223,7 +223,5 @@ def _members() -> Iterator[tuple[str, bytes]]:
     for path in package.rglob("*"):
         if path.is_file():
             yield f"memkit/{path.relative_to(package).as_posix()}", path.read_bytes()
-    for name in TRAVELLING:
-        for path in (resource(name), *resource(name).rglob("*")):
-            if path.is_file():
-                yield f"memkit/data/{path.relative_to(resource(name).parent).as_posix()}", path.read_bytes()
+    for name, path in travelling():
+        yield f"memkit/data/{name}", path.read_bytes()

@@ -26,7 +26,7 @@ from memkit.errors import UsageError
 from memkit.privacy.belonging import ARCHIVE, SUFFIX, Belonging, holds_lines, objects_in, owners_named
 from memkit.privacy.filed import Lately
 from memkit.privacy.needles import REDACTED, RUN, Needles
-from memkit.resources import resource
+from memkit.resources import travelling
 from memkit.store.git_process import GitObject, Plumbing, tree_entries
 
 DEEPEST = 3
@@ -78,8 +78,8 @@ def _members(data: bytes) -> list[bytes] | None:
 @cache
 def _of_memkit() -> frozenset[bytes]:
     """Return the digests of the files that this memkit was installed with."""
-    folders = [Path(__file__).parents[1], *map(resource, ("templates", "skills", "policies", "domains"))]
-    files = [path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    package = (path for path in Path(__file__).parents[1].rglob("*") if path.is_file() and path.suffix != ".pyc")
+    files = [*package, *(path for _, path in travelling())]
     try:
         about = distribution("memkit-agent").read_text("METADATA") or ""
     except PackageNotFoundError:

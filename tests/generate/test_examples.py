@@ -14,9 +14,10 @@ EXAMPLES = resource("templates").parent / "outputs" / "examples"
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return the content of every file that git would see."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    """Return the content of every file that git would see, and where a folder leads that is a link."""
+    found = [path for path in sorted(folder.rglob("*")) if "__pycache__" not in path.parts]
+    links = {path.relative_to(folder).as_posix(): bytes(path.readlink()) for path in found if path.is_symlink()}
+    return links | {path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()}
 
 
 def test_the_examples_are_current(tmp_path: Path) -> None:
@@ -28,6 +29,14 @@ def test_the_examples_are_current(tmp_path: Path) -> None:
     assert sorted(kept) == sorted(fresh), "Run 'make outputs' and review the difference."
     stale = [path for path in fresh if fresh[path] != kept[path]]
     assert not stale, f"Run 'make outputs' and review the difference: {stale[:10]}"
+
+
+def test_every_example_has_what_is_compiled_for_it() -> None:
+    """Through a link or as a folder of its own, each project holds what it would run on."""
+    for target in load_targets():
+        compiled = EXAMPLES / target / "agent" / "compiled"
+        assert {path.name for path in compiled.iterdir()} == {"policies.json", "domains.json", "settings.json"}
+        assert compiled.resolve().is_relative_to(EXAMPLES)
 
 
 def test_there_is_one_example_for_every_target() -> None:

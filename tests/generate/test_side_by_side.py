@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import memkit
+from memkit.resources import travelling
 
 CHECKOUT = Path(memkit.__file__).resolve().parent.parent
 
@@ -27,8 +28,11 @@ def git(folder: Path, *arguments: str) -> str:
 def tree(tmp_path: Path) -> Path:
     """Return a repository of the package, the templates and the examples."""
     folder = tmp_path / "tree"
-    for name in ("memkit", "templates", "skills", "policies", "domains", "outputs", "tests/written"):
-        shutil.copytree(CHECKOUT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("memkit", "outputs", "tests/written"):
+        shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, path in travelling():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, folder / name)
     (folder / ".gitignore").write_text("__pycache__/\n")
     git(folder, "init", "-q", "-b", "main")
     git(folder, "add", "--all")

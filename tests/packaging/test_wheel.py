@@ -14,10 +14,10 @@ import pytest
 
 import memkit
 from memkit.generate.runtime_wheel import installed_runtime
+from memkit.resources import TRAVELLING
 from tests.docs.consoles import WALKS, matches, run, steps
 
 CHECKOUT = Path(memkit.__file__).resolve().parent.parent
-CARRIED = ("templates", "skills", "policies", "domains")
 
 
 def call(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -52,13 +52,13 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_every_file_that_people_write(wheel: Path) -> None:
     """What git tracks in the carried folders is in the wheel, dot-files included, and nothing else is."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", *CARRIED], cwd=CHECKOUT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-z", *TRAVELLING], cwd=CHECKOUT, capture_output=True, text=True, check=True
     ).stdout
     tracked = {f"memkit/data/{name}" for name in listed.split("\0") if name}
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
 
-    carried = {name for name in names if name.startswith(tuple(f"memkit/data/{folder}/" for folder in CARRIED))}
+    carried = {name for name in names if name.startswith(tuple(f"memkit/data/{name}" for name in TRAVELLING))}
 
     assert carried == tracked
     assert "memkit/py.typed" in names

@@ -21,6 +21,9 @@ from . import CHECKOUT
 NAME = "example"
 EXAMPLE = Runtime("0.0.0+example", "")
 """What stands in the place of a version: with the real one, each change of the runtime would change every example."""
+COMPILED = Path("agent", "compiled")
+SHOWN = Path("langgraph") / COMPILED
+"""What is compiled from the store is the same in each project: one holds it, and a change of it is reviewed once."""
 
 
 def write_examples(folder: Path) -> list[Path]:
@@ -37,7 +40,15 @@ def write_examples(folder: Path) -> list[Path]:
             shutil.rmtree(project, ignore_errors=True)
             render(Order(target, content_of(store), {}, EXAMPLE, templates=Stamp(EXAMPLE.version, "")), project)
             projects.append(project)
+    for compiled in (project / COMPILED for project in projects):
+        if compiled != folder / SHOWN and _contents(compiled) == _contents(folder / SHOWN):
+            shutil.rmtree(compiled)
+            compiled.symlink_to(Path("..", "..", SHOWN), target_is_directory=True)
     return projects
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 if __name__ == "__main__":
