@@ -183,15 +183,14 @@ def source_of(program: str | Path) -> str:
     return source
 
 
-def usable_runtime(name: str = "auto") -> ContainerRuntime:
-    """Return a container runtime that starts a sandbox here: the one named, or for ``auto`` the first that does.
+def usable_runtime() -> ContainerRuntime:
+    """Return the first container runtime that starts a sandbox here.
 
     Raises:
-        UsageError: If memkit does not know to start it.
         SandboxUnavailable: If none does; the message says why not.
     """
     reasons = []
-    for candidate in RUNTIMES if name == "auto" else (name,):
+    for candidate in RUNTIMES:
         try:
             runtime = find_runtime(candidate)
             Sandbox(container=candidate).close()
@@ -202,10 +201,10 @@ def usable_runtime(name: str = "auto") -> ContainerRuntime:
     raise SandboxUnavailable(" ".join(reasons))
 
 
-def available(container: str | None = None) -> Report:
+def available() -> Report:
     """Return which means of confinement this machine offers; the tried ones were tried in a process of their own."""
     try:
-        with Sandbox(container=container) as sandbox:
+        with Sandbox() as sandbox:
             return sandbox.report
     except SandboxUnavailable as error:
         return Report((Layer("sandbox", False, str(error), needed=True),))

@@ -177,7 +177,7 @@ def _json_changed(text: str, key: str, entry: Mapping[str, Any] | None) -> str |
     begins, old = below.members[NAME]
     if entry is not None:
         return text[: old.start] + _dumped(text, entry, 2) + text[old.end :]
-    return _without_member(text, below, begins, old)
+    return _without_member(text, begins, old)
 
 
 def _with_member(text: str, node: _Node, key: str, value: Any, *, depth: int) -> str:
@@ -193,7 +193,7 @@ def _with_member(text: str, node: _Node, key: str, value: Any, *, depth: int) ->
     return text[:last] + ("" if has_comma else ",") + text[last:place] + member + text[place:]
 
 
-def _without_member(text: str, node: _Node, begins: int, old: _Node) -> str:
+def _without_member(text: str, begins: int, old: _Node) -> str:
     comma = _after_space(text, old.end)
     start = len(text[:begins].rstrip())
     if text[comma] == ",":

@@ -18,7 +18,6 @@ def change_file(
     content: str,
     message: str,
     *,
-    new: bool = False,
     beside: Sequence[str] = (),
     accept: Callable[[], object] | None = None,
     hooks: bool = True,
@@ -33,17 +32,14 @@ def change_file(
         path: The file, relative to the store.
         content: The whole new text of the file.
         message: What the commit says.
-        new: Whether the file must not be there yet.
         beside: Files that are committed with it, as they lie there.
         accept: Called when the file is in its place and not yet committed; what it raises takes the change back.
         hooks: Whether it is what a person wrote, so that the repository's hooks run where the store is trusted.
 
     Raises:
-        UsageError: ``new`` is asked for and the file is there, or the file lies outside of the store.
+        UsageError: The file lies outside of the store.
         EnvironmentFault: The file cannot be written, git is missing, or git cannot commit.
     """
-    if new and os.path.lexists(root / path):
-        raise UsageError(f"{path} exists already. Edit it, or choose another name.")
     return change_files(root, {path: content}, message, beside=beside, accept=accept, hooks=hooks)
 
 

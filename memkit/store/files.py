@@ -137,9 +137,7 @@ class LastGood(Generic[Value]):
     Until then the old one holds, and what keeps the new one out is told once.
     """
 
-    def __init__(
-        self, folder: Path, load: Callable[[], Value], *, what: str, tell: Callable[[str], None], suffix: str = ".yaml"
-    ) -> None:
+    def __init__(self, folder: Path, load: Callable[[], Value], *, what: str, tell: Callable[[str], None]) -> None:
         """Load the first value, and raise what keeps it from loading.
 
         Args:
@@ -147,13 +145,11 @@ class LastGood(Generic[Value]):
             load: Makes the value of all of them, or raises ``MemkitError``.
             what: What they are called together, such as ``skills``.
             tell: Hears of a set that does not load, and of the one that then does.
-            suffix: What the names of the files end with.
         """
         self._folder = folder
         self._load = load
         self._what = what
         self._tell = tell
-        self._suffix = suffix
         self._told = ""
         stamp = self._stamped()
         self._value = load()
@@ -193,7 +189,7 @@ class LastGood(Generic[Value]):
     def _stamped(self) -> Stamp:
         """Return what tells the files of the folder from what they were, without reading them."""
         try:
-            paths = sorted(path for path in self._folder.iterdir() if path.suffix == self._suffix)
+            paths = sorted(path for path in self._folder.iterdir() if path.suffix == ".yaml")
             stats = [(path.name, path.stat()) for path in paths]
         except OSError:
             return ()  # no folder, or a file that went away in between: loading says what is wrong

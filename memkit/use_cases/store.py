@@ -171,7 +171,7 @@ def _planned(root: Path, wanted: Mapping[str, bytes], git: Git | None) -> NewSto
         elif after != before:
             changes.append(Addition(path, before, after))
     changed = {change.path for change in changes}
-    notes += _foreign(root, kept)
+    notes += _foreign(root)
     uncommitted = [path for path in changed.intersection(kept) if git is None or git.status(path)]
     still = [path for path in kept if path not in changed]
     return NewStore(root, tuple(added), tuple(still), tuple(changes), tuple(sorted(uncommitted)), tuple(notes))
@@ -232,7 +232,7 @@ def _ignored(root: Path, paths: Sequence[str], git: Git | None) -> list[str]:
     return [path for path in found.decode("utf-8", "surrogateescape").split("\0") if path]
 
 
-def _foreign(root: Path, kept: Sequence[str]) -> Iterator[str]:
+def _foreign(root: Path) -> Iterator[str]:
     """Yield what to say of files that lie where the store's do and are none: nothing of their kind works with them."""
     for kind in (SKILL, POLICY, DOMAIN):
         strange = []

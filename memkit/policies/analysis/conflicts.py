@@ -120,7 +120,7 @@ def _dead(subjects: SubjectSet, subject: AnalysedPolicy) -> Told | None:
             "dead", (subject.name,), f"Whether any call fulfils {subject.name} is not known: {applies.reason}."
         )
     if isinstance(applies, CallFound):
-        return _only_unread(subjects, subject, applies.call)
+        return _only_unread(subject, applies.call)
     matches = find_call([Matches(subject)], lambda call: True)
     if isinstance(matches, Nothing):
         return PolicyConflict("dead", (subject.name,), None, f"No call fulfils the conditions of {subject.label}.")
@@ -129,7 +129,7 @@ def _dead(subjects: SubjectSet, subject: AnalysedPolicy) -> Told | None:
     return PolicyConflict("dead", (subject.name,), witness, why)
 
 
-def _only_unread(subjects: SubjectSet, subject: AnalysedPolicy, call: Call) -> PolicyConflict | None:
+def _only_unread(subject: AnalysedPolicy, call: Call) -> PolicyConflict | None:
     """Return a finding for a hard policy whose conditions hold nowhere, and that matches only what cannot be read."""
     if not subject.hard:
         return None

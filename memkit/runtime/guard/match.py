@@ -147,7 +147,7 @@ def _pattern(pattern: str) -> tuple[Callable[[str], bool], Needs]:
     from .dfa import Dfa, required_literals  # few sets need it
     from .regex import compile_regex, parse_regex
 
-    tree = parse_regex(pattern, ())  # asked for as the compiler does, so that it is read once
+    tree = parse_regex(pattern)
     return Dfa(compile_regex(pattern)).search, of_texts(INSIDE, required_literals(tree))
 
 

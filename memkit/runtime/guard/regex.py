@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from .interface import Path, PolicySetError
+from .interface import PolicySetError
 
 _MAX_DEPTH = 60
 _MAX_COUNT = 1000
@@ -96,15 +96,14 @@ def in_class(letter: str, char: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def parse_regex(pattern: str, path: Path = ()) -> Node:
+def parse_regex(pattern: str) -> Node:
     """Return the tree of a pattern; an unsupported construct is an error that names its place."""
-    return _Parser(pattern, path).parse()
+    return _Parser(pattern).parse()
 
 
 class _Parser:
-    def __init__(self, pattern: str, path: Path) -> None:
+    def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        self.path = path
         self.position = 0
         self.depth = 0
         self.flags: set[str] = set()
@@ -125,7 +124,7 @@ class _Parser:
             self.position = len(letters) + 3
 
     def _fault(self, message: str) -> PolicySetError:
-        return PolicySetError(f"regex {self.pattern!r}, character {self.position + 1}: {message}", path=self.path)
+        return PolicySetError(f"regex {self.pattern!r}, character {self.position + 1}: {message}")
 
     def _peek(self) -> str:
         return self.pattern[self.position : self.position + 1]
@@ -363,25 +362,24 @@ class Automaton:
         return moved
 
 
-def compile_regex(pattern: str, path: Path = ()) -> Automaton:
+def compile_regex(pattern: str) -> Automaton:
     """Return the automaton of a pattern; raise ``PolicySetError`` for what the subset leaves out."""
-    builder = _Builder(pattern, path)
+    builder = _Builder(pattern)
     accept = builder.add(AutomatonState([]))
-    start = builder.build(parse_regex(pattern, path), accept)
+    start = builder.build(parse_regex(pattern), accept)
     return Automaton(tuple(builder.states), start, accept)
 
 
 class _Builder:
     """Builds backwards: each part is given the state that follows it and returns the state it starts with."""
 
-    def __init__(self, pattern: str, path: Path) -> None:
+    def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        self.path = path
         self.states: list[AutomatonState] = []
 
     def add(self, state: AutomatonState) -> int:
         if len(self.states) >= _MAX_STATES:
-            raise PolicySetError(f"regex {self.pattern!r} is too large: over {_MAX_STATES} states", path=self.path)
+            raise PolicySetError(f"regex {self.pattern!r} is too large: over {_MAX_STATES} states")
         self.states.append(state)
         return len(self.states) - 1
 

@@ -322,7 +322,7 @@ class _Explainer:
                 return found or self._unfitting(method, start, state, task)
         if found:
             return found
-        words, unmet = self._unmet(method.preconditions[furthest], shared, method.types, state, task)
+        words, unmet = self._unmet(method.preconditions[furthest], shared, state, task)
         return Obstacle(task, words, "condition", method.name, unmet, _texts(method.preconditions[:furthest], shared))
 
     def _chained(self, method: Method, start: Binding, state: StepState, task: Term) -> Iterator[tuple[int, Binding]]:
@@ -343,7 +343,7 @@ class _Explainer:
         for each in method.preconditions:
             is_plain = isinstance(each, Literal) and each.positive
             if is_plain and next(self._rows(each, start, method.types, state, task), None) is None:
-                words, unmet = self._unmet(each, start, method.types, state, task)
+                words, unmet = self._unmet(each, start, state, task)
                 return Obstacle(task, words, "condition", method.name, unmet)
         return Obstacle(task, LATE, "late", method.name)
 
@@ -396,9 +396,7 @@ class _Explainer:
         kinds = ((value, types.get(name, ROOT_TYPE)) for name, value in row.items())
         return all(kind == ROOT_TYPE or value in self._objects.get(kind, {}) for value, kind in kinds)
 
-    def _unmet(
-        self, condition: Condition, row: Binding, types: Mapping[str, str], state: StepState, task: Term
-    ) -> tuple[str, str]:
+    def _unmet(self, condition: Condition, row: Binding, state: StepState, task: Term) -> tuple[str, str]:
         """Return in words, and as text, which condition does not hold; ``row`` is what all bindings have in common."""
         text = str(bound(condition, row))
         if isinstance(condition, Check):

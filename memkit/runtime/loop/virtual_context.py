@@ -92,7 +92,6 @@ class VirtualContextMemory:
         recall: Any = None,
         config: AgentConfig = DEFAULTS,
         procedures: Procedures | None = None,
-        count: TokenCounter | None = None,
         durable: Callable[[], bool] = lambda: True,
     ) -> None:
         """Look over what is handed in.
@@ -104,14 +103,9 @@ class VirtualContextMemory:
             recall: The turns of earlier sessions.
             config: Whose memory it is.
             procedures: The skills, policies and learned methods.
-            count: Counts the tokens of a main context that is made here.
             durable: Says whether turns may be kept now.
         """
-        if main is None:
-            from .virtual_context import SessionContext, estimate_tokens
-
-            main = SessionContext(max_main_tokens, count or estimate_tokens)
-        self.main: MainContext = main
+        self.main: MainContext = main or SessionContext(max_main_tokens)
         self.archive = archive
         self.recall_memory = recall
         self.user_id = config.user_id

@@ -185,10 +185,10 @@ class Site:
         name = request.cookies.get(self._cookie(request))
         return self.visits.of(name) if name else None
 
-    def _sign_in(self, request: Request, message: str, status: int = 401) -> Response:
+    def _sign_in(self, request: Request, message: str) -> Response:
         path, query = request.scope["path"], request.url.query
         back = (f"{path}?{query}" if query else path) if path.strip("/").split("/")[0] in ROOMS else "/"
-        return _html(render("enter", None, {"back": back}, message=message), status)
+        return _html(render("enter", None, {"back": back}, message=message), 401)
 
     async def _enter(self, request: Request, given: Mapping[str, str]) -> Response:
         name = await anyio.to_thread.run_sync(self.visits.enter, given.get("key", ""))

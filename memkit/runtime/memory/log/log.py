@@ -185,12 +185,12 @@ class WriterHead(NamedTuple):
 class Witness:
     """Keeps what this clone knows of the store at ``root``."""
 
-    def __init__(self, root: Path, earlier: Earlier | None = None, *, has_heads: bool = True) -> None:
+    def __init__(self, root: Path, *, has_heads: bool = True) -> None:
         """Keep what is known of the store at ``root``; a commit that is looked back to has no heads of its own."""
         self._root = root
         self._has_heads = has_heads
         self._name = ""
-        self.earlier = earlier
+        self.earlier: Earlier | None = None
         self.written: LinesEver | None = None
 
     @cached_property

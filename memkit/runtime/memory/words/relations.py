@@ -466,7 +466,7 @@ def stated(relation: Mapping[str, Any], user_id: str) -> Iterator[Stated]:
     since, until = str(relation.get("valid_from") or ""), str(relation.get("valid_until") or "")
     for one in (subject, object):
         if one.role:
-            yield from _roled(one, user_id)
+            yield from _roled(one)
     if match := _IS_THE.match(predicate):
         what, ended = match["what"].strip(), predicate.startswith("was ") and not since
         role = _role_key(_key_of(object), what)
@@ -482,7 +482,7 @@ def stated(relation: Mapping[str, Any], user_id: str) -> Iterator[Stated]:
         yield Stated(subject, verb, object, since, until)
 
 
-def _roled(one: Mention, user_id: str) -> Iterator[Stated]:
+def _roled(one: Mention) -> Iterator[Stated]:
     owner, _, what = one.role.rpartition("/")
     shown = owner[1:] if owner.startswith("=") else owner.rpartition("/")[2] if "/" in owner else owner
     holder = Mention("", owner, f"{shown}") if "/" in owner else Mention(owner, "", shown)
