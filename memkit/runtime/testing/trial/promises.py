@@ -11,14 +11,19 @@ import json
 import re
 import signal
 import socket
+import sqlite3
+import stat
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ...host import sessions
+from ...host.command import conversation_of
 from ...host.rooms import guard_of, open_rooms
 from ...host.settings import Project, load_settings
 from ...memory.main import ArchivalStore, Draft, Origin
@@ -31,6 +36,7 @@ NOTE = {"tool": "note", "args": {"text": "milk"}}
 BUSY = {"status": 429, "message": "slow down", "headers": {"retry-after-ms": "1"}}
 TOLD = "no JSON|parsed as JSON|'often' is unknown"
 """What a model hears that sent no JSON; some SDKs say it themselves, and some read an infinite number as null."""
+NO_TOOL = "(?i)no (such )?tool"
 SAMPLING = {"temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty", "n", "seed", "logit_bias"}
 STREAM = "text/event-stream"
 
@@ -295,9 +301,23 @@ class Policies:
         """The model is told which tools there are, and the turn goes on."""
         reply = talk("Clean up", [{"tool": "shell", "args": {"command": "rm -rf /"}}, "I cannot do that."])
 
-        assert re.search("no (such )?tool", talk.results()[0], re.IGNORECASE)
+        assert re.search(NO_TOOL, talk.results()[0])
         assert [call["name"] for call in reply.data["tool_calls"]] == ["shell"]
         assert reply.message == "I cannot do that."
+
+    def test_every_call_of_one_answer_is_judged_and_answered(self, talk: Talk) -> None:
+        """Those that a policy denies and those that no tool offers too; the others run in the order of the answer."""
+        texts = ["milk", "danger", "bread", "eggs", "salt", "figs"]
+        calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in texts]
+        calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
+
+        reply = talk("Write it down", [{"text": "I will.", "tools": calls}, "Done."])
+
+        assert [text for text in re.findall(r"\w+", talk.notes) if text in texts] == [texts[0], *texts[2:]]
+        results = talk.results()
+        assert len(results) == len(reply.data["tool_calls"]) == len(calls)
+        assert sum("no_danger" in result for result in results) == 1
+        assert sum(bool(re.search(NO_TOOL, result)) for result in results) == 1
 
 
 LOUD = ("LOUD music", "LOUD bells", "LOUD rain")
@@ -422,6 +442,84 @@ class Sessions:
         assert reply.data["resumed"]["text"] == "Write it down"
 
 
+class SessionFiles:
+    """A session that an SDK keeps in a file of its own: a user's own, there as long as the user agrees, and bounded.
+
+    A project says where it lies and what is in it.
+    """
+
+    def file(self, talk: Talk) -> Path:
+        """Return where Ada's session ``one`` is kept."""
+        raise NotImplementedError
+
+    def kept(self, talk: Talk) -> list[str]:
+        """Return the texts of the messages that are kept of it."""
+        raise NotImplementedError
+
+    def test_a_session_is_kept_on_disk_only_after_consent(self, talk: Talk) -> None:
+        """Without consent nothing is written; with it the file is for this account only."""
+        talk("Hello!", ["Hello."], "--session", "one")
+        assert not self.file(talk).exists()
+
+        talk("Hello!", ["Hello."], *SESSION)
+
+        assert stat.S_IMODE(self.file(talk).stat().st_mode) == 0o600
+
+    def test_withdrawing_consent_takes_the_session_off_the_disk(self, talk: Talk) -> None:
+        """What was kept of the session is deleted with the consent."""
+        talk("My cat is called Lovelace", ["A fine name."], *SESSION)
+        assert self.kept(talk)
+
+        talk("I withdraw my consent.", ["All right."], "--session", "one")
+
+        assert not list(self.file(talk).parent.iterdir())
+
+    def test_each_user_has_a_file_of_their_own(self, talk: Talk) -> None:
+        """So one user's can be erased, and another's of the same name goes on."""
+        talk("My cat is called Lovelace", ["A fine name."], *SESSION)
+        talk("My dog is called Rex", ["A fine name."], *SESSION, user="bob")
+
+        assert b"Lovelace" in self.file(talk).read_bytes() and b"Rex" not in self.file(talk).read_bytes()
+        self.file(talk).unlink()
+
+        talk("And now?", ["Still here."], "--session", "one", user="bob")
+        assert "Rex" in talk.words()[0]
+
+    def test_agreeing_puts_the_running_session_on_the_disk(self, talk: Talk) -> None:
+        """What was said before the user agreed is part of the session that goes on, in this process and in the next."""
+        said = ["My cat is called Lovelace", "You may remember what I tell you.", "What is my cat called?"]
+        with FakeServer(talk.wire.protocol, ["A fine name.", "Thank you.", "Lovelace."]) as server:
+            rooms = talk.rooms(server.base_url)
+            with conversation_of(talk.project)(rooms) as conversation:
+                conversation.step(said[0])
+                assert not self.file(talk).exists()
+                conversation.step(said[1])
+                conversation.step(said[2])
+            rooms.close()
+
+        assert self.kept(talk)[::2] == said
+        talk("And now?", ["Still here."], "--session", "one")
+        assert "A fine name." in talk.words()[0]
+
+    def test_a_session_that_somebody_else_holds_is_told(self, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever waits in vain for its file gets one line, and no trace."""
+        talk("Hello!", ["Hello."], *SESSION)
+        monkeypatch.setattr(sessions, "PATIENCE", 0.1)
+        with closing(sqlite3.connect(self.file(talk))) as holder:
+            holder.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;")
+
+            assert "locked" in only_error(talk("Hello again!", [], *SESSION))
+
+    def test_the_session_stays_as_small_as_the_main_context(self, talk: Talk) -> None:
+        """What was paged out leaves the file as well, and a later process knows its summary."""
+        for _ in range(8):
+            talk("How was the weather? " * 10, ["It rained. " * 30], *SESSION, CONTEXT_MAX_TOKENS="900")
+
+        assert len(self.kept(talk)) < 12
+        talk("And now?", ["Still here."], "--session", "one")
+        assert "Summary of earlier messages" in talk.system_prompts()[0]
+
+
 POST: dict[str, Any] = {"task": "post book", "domain": "errands"}
 
 
@@ -484,7 +582,7 @@ class Failures:
 
     def test_arguments_that_are_no_json_are_told_to_the_model(self, talk: Talk, project: Project) -> None:
         """The tool does not run, the protocol stays whole, and the next turn of the session works."""
-        broken = ("text is milk", '{"text": "milk", "often": 1e999}', '{"text": NaN}', "[]")
+        broken = ("text is milk", '{"text": "half of it', '{"text": "milk", "often": 1e999}', '{"text": NaN}', "[]")
         script = [*({"tool": "note", "arguments": arguments} for arguments in broken), "I will try again another time."]
 
         reply = talk("Write it down", script, "--session", "one", "--consent")
@@ -586,11 +684,19 @@ class Failures:
         assert talk("And now?", ["Still here."], *session).message == "Still here."
 
     def test_the_next_turn_works_after_a_failure(self, talk: Talk) -> None:
-        """A turn that died in the middle leaves a session that can go on."""
-        note = {"tool": "note", "args": {"text": "milk"}}
-        only_error(talk("Write it down", [note, FAILED, FAILED, FAILED], "--session", "one", "--consent"))
+        """A turn that died in the middle leaves a session that can go on, with the call and its result in it, once."""
+        only_error(talk("Write it down", [NOTE, FAILED, FAILED, FAILED], *SESSION))
 
         assert talk("Go on", ["Here we are."], "--session", "one").message == "Here we are."
+
+        assert "Write it down" in talk.words()[0] and talk.words()[0].count("noted") == 1
+        assert talk.notes.count("milk") == 1
+
+    def test_an_empty_answer_ends_the_turn(self, talk: Talk) -> None:
+        """The user is told, and the model is not asked again, or once where Anthropic's SDK does so of itself."""
+        assert "no answer" in talk("Hello!", [{"reply": ""}]).message
+
+        assert len(talk.asked) <= (2 if talk.wire.protocol == "anthropic" else 1)
 
 
 Serve = Callable[[str, bytes], str]

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import sqlite3
-import stat
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,15 +12,11 @@ import pytest
 from agents import set_trace_processors, set_tracing_disabled
 from agents.tracing import TracingProcessor
 from agents.tracing.setup import get_trace_provider
-from memkit_runtime.host import sessions
 from memkit_runtime.host.wires import STOPPED
-from memkit_runtime.testing import FakeServer
-from memkit_runtime.testing.trial.material import FAILED
-from memkit_runtime.testing.trial.promises import only_error
+from memkit_runtime.testing.trial import promises
 from memkit_runtime.testing.trial.talking import Talk
 from openai.types.responses import Response, ResponseFunctionToolCall
 
-from agent.conversation import open_conversation
 from agent.items import to_items, to_messages
 from agent.runner_actor import RunnerActor
 from agent.sessions import MaskedSession, path_of
@@ -51,86 +43,16 @@ def kept_items(talk: Talk) -> list[Any]:
 # --- the session
 
 
-def test_a_session_is_kept_on_disk_only_after_consent(talk: Talk) -> None:
-    """Without consent no session is written; with it the file is for this account only."""
-    talk("Hello!", ["Hello."], "--session", "one")
-    assert not file_of(talk).exists()
+class TestSessionFiles(promises.SessionFiles):
+    """The file is the SDK's own session."""
 
-    talk("Hello!", ["Hello."], *SESSION)
+    def file(self, talk: Talk) -> Path:
+        """Return where it lies."""
+        return file_of(talk)
 
-    assert stat.S_IMODE(file_of(talk).stat().st_mode) == 0o600
-
-
-def test_withdrawing_consent_takes_the_session_off_the_disk(talk: Talk) -> None:
-    """What was kept of the session is deleted with the consent."""
-    talk("My cat is called Lovelace", ["A fine name."], *SESSION)
-    assert kept_items(talk)
-
-    talk("I withdraw my consent.", ["All right."], "--session", "one")
-
-    assert not list(file_of(talk).parent.iterdir())
-
-
-def test_each_user_has_a_file_of_their_own(talk: Talk) -> None:
-    """So one user's can be erased, and another's of the same name goes on."""
-    talk("My cat is called Lovelace", ["A fine name."], *SESSION)
-    talk("My dog is called Rex", ["A fine name."], *SESSION, user="bob")
-
-    assert b"Lovelace" in file_of(talk).read_bytes() and b"Rex" not in file_of(talk).read_bytes()
-    file_of(talk).unlink()
-
-    talk("And now?", ["Still here."], "--session", "one", user="bob")
-    assert "Rex" in talk.words()[0]
-
-
-def test_agreeing_puts_the_running_session_on_the_disk(talk: Talk) -> None:
-    """What was said before the user agreed is part of the session that goes on, in this process and in the next."""
-    with FakeServer(talk.wire.protocol, ["A fine name.", "Thank you.", "Lovelace."]) as server:
-        rooms = talk.rooms(server.base_url)
-        with open_conversation(rooms) as conversation:
-            conversation.step("My cat is called Lovelace")
-            assert not file_of(talk).exists()
-            conversation.step("You may remember what I tell you.")
-            conversation.step("What is my cat called?")
-        rooms.close()
-
-    assert [message["content"] for message in to_messages(kept_items(talk))][::2] == [
-        "My cat is called Lovelace",
-        "You may remember what I tell you.",
-        "What is my cat called?",
-    ]
-    talk("And now?", ["Still here."], "--session", "one")
-    assert "A fine name." in talk.words()[0]
-
-
-def test_a_session_that_somebody_else_holds_is_told(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits in vain for its file gets one line, and no trace."""
-    talk("Hello!", ["Hello."], *SESSION)
-    monkeypatch.setattr(sessions, "PATIENCE", 0.1)
-    with closing(sqlite3.connect(file_of(talk))) as holder:
-        holder.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;")
-
-        assert "locked" in only_error(talk("Hello again!", [], *SESSION))
-
-
-def test_the_session_stays_as_small_as_the_main_context(talk: Talk) -> None:
-    """What was paged out leaves the session as well, and a later process knows its summary."""
-    for _ in range(8):
-        talk("How was the weather? " * 10, ["It rained. " * 30], *SESSION, CONTEXT_MAX_TOKENS="900")
-
-    assert len(kept_items(talk)) < 12
-    talk("And now?", ["Still here."], "--session", "one")
-    assert "Summary of earlier messages" in talk.system_prompts()[0]
-
-
-def test_what_ran_before_a_failure_is_in_the_session(talk: Talk) -> None:
-    """The SDK writes each step down, so the next process sees the call and its result, once."""
-    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], *SESSION)
-
-    talk("Go on", ["Here we are."], "--session", "one")
-
-    assert [result.count("noted") for result in talk.results()] == [1]
-    assert talk.notes.count("milk") == 1
+    def kept(self, talk: Talk) -> list[str]:
+        """Return the texts of its messages."""
+        return [message["content"] for message in to_messages(kept_items(talk))]
 
 
 def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk) -> None:
@@ -180,30 +102,6 @@ def test_every_tool_is_behind_the_policies(talk: Talk) -> None:
     assert "no_danger" in told and talk.notes == ""
 
 
-def test_calls_of_one_answer_run_in_its_order(talk: Talk) -> None:
-    """Parallel calls are each judged and answered, those that are denied and those that no tool offers too."""
-    texts = ["milk", "danger", "bread", "eggs", "salt", "figs"]
-    calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in texts]
-    calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
-
-    reply = talk("Write it down", [{"tools": calls}, "Done."])
-
-    assert [text for text in re.findall(r"\w+", talk.notes) if text in texts] == [texts[0], *texts[2:]]
-    results = talk.results()
-    assert len(results) == len(calls)
-    assert sum("no_danger" in result for result in results) == 1
-    assert sum("no tool 'shell'" in result for result in results) == 1
-    assert len(reply.data["tool_calls"]) == len(calls)
-
-
-def test_arguments_that_were_cut_off_do_not_run(talk: Talk) -> None:
-    """Half of a JSON object is no object."""
-    talk("Write it down", [{"tool": "note", "arguments": '{"text": "half of it'}, "It was cut off."])
-
-    assert talk.notes == ""
-    assert "no JSON" in talk.results()[0]
-
-
 def test_a_name_that_no_server_takes_back_does_not_end_the_session(talk: Talk) -> None:
     """The model is told that there is no such tool, and the conversation can be sent again."""
     talk("Clean up", [{"tool": "rm -rf", "args": {}}, "I cannot."], *SESSION)
@@ -245,14 +143,6 @@ def test_what_a_result_pages_out_is_in_the_summary_of_the_same_request(talk: Tal
     paged = [place for place in range(1, len(lengths)) if lengths[place] <= lengths[place - 1]]
     assert paged
     assert all("Summary of earlier messages" in talk.system_prompts()[place] for place in paged)
-
-
-def test_an_empty_answer_ends_the_turn(talk: Talk) -> None:
-    """The user is told, and the model is not asked again."""
-    reply = talk("Hello!", [""])
-
-    assert "no answer" in reply.message
-    assert len(talk.sent) == 1
 
 
 # --- tracing

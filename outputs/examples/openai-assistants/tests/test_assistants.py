@@ -7,8 +7,6 @@ from typing import Any, Self
 
 import pytest
 from memkit_runtime.loop.interface import ToolCall
-from memkit_runtime.testing.trial.material import FAILED
-from memkit_runtime.testing.trial.talking import Talk
 
 from agent.assistant import Assistant
 from agent.run import Run
@@ -136,35 +134,3 @@ def test_a_thread_holds_each_call_with_its_output() -> None:
 
     assert [message["role"] for message in messages] == ["assistant", "tool"]
     assert messages[0]["phase"] == "commentary" and thread.call_ids() == {"call_1"}
-
-
-def test_what_ran_before_a_failure_is_in_the_session(talk: Talk) -> None:
-    """So the next process sees the call and its result, once."""
-    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], "--session", "one", "--consent")
-
-    talk("Go on", ["Here we are."], "--session", "one")
-
-    assert talk.words()[0].count("noted") == 1 and "Write it down" in talk.words()[0]
-    assert talk.notes.count("milk") == 1
-
-
-def test_every_call_of_one_answer_is_judged_and_answered(talk: Talk) -> None:
-    """Those that a policy denies and those that no tool offers too, each by its own output."""
-    calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
-    calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
-
-    reply = talk("Write it down", [{"text": "I will.", "tools": calls}, "Done."])
-
-    assert "danger" not in talk.notes and "milk" in talk.notes and "bread" in talk.notes
-    results = talk.results()
-    assert ["no tool 'shell'" in result for result in results] == [False, True, False, False]
-    assert ["no_danger" in result for result in results] == [False, False, True, False]
-    assert len(reply.data["tool_calls"]) == len(calls)
-
-
-def test_an_empty_answer_ends_the_turn(talk: Talk) -> None:
-    """The user is told, and the model is not asked again."""
-    reply = talk("Hello!", [""])
-
-    assert "no answer" in reply.message
-    assert len(talk.asked) == 1

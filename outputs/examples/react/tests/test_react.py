@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from memkit_runtime.host.terminal import Showing
 from memkit_runtime.loop.core import Completion, Host
-from memkit_runtime.testing.trial.material import FAILED
 from memkit_runtime.testing.trial.talking import Talk
 
 from agent.chat_model import ChatModel, gathered
@@ -62,17 +61,6 @@ def test_an_answer_is_shown_while_it_comes(talk: Talk) -> None:
     showing.settle(f"{reply.message}\n(stored: 1)")
     assert printed.getvalue() == f"{reply.message}\n(stored: 1)\n"
     assert reply.data["usage"]["requests"] == 1
-
-
-def test_what_ran_before_a_failure_is_in_the_session(talk: Talk) -> None:
-    """Each step is written down before the model is asked, so the next process sees the call and its result, once."""
-    talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, FAILED, FAILED], "--session", "one", "--consent")
-
-    talk("Go on", ["Here we are."], "--session", "one")
-
-    assert [result.count("noted") for result in talk.results()] == [1]
-    assert "Write it down" in talk.words()[0]
-    assert talk.notes.count("milk") == 1
 
 
 def test_an_interrupt_is_told_by_the_exit_code_and_loses_nothing(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
