@@ -602,6 +602,25 @@ class Failures:
         assert "tool calls" in reply.message
         assert talk("And now?", ["Still here."], "--session", "one").message == "Still here."
 
+    def test_at_the_bound_the_model_is_offered_no_tool(self, talk: Talk) -> None:
+        """The last request of a turn that used up its calls wants words; Anthropic's SDK only says so."""
+        reply = talk("Write it down", [*[NOTE] * 8, "That was enough."])
+
+        assert all(conversation.tools for conversation in talk.asked[:-1])
+        assert not talk.asked[-1].tools or talk.wire.protocol == "anthropic"
+        assert reply.message.startswith("That was enough.")
+
+    def test_what_a_result_pages_out_is_in_the_summary_of_the_same_request(self, talk: Talk) -> None:
+        """Nothing is for the length of one call neither in the prompt nor in its summary."""
+        note = {"tool": "note", "args": {"text": "rain " * 80}}
+
+        talk("How was the weather?", [note] * 5 + ["It rained."], CONTEXT_MAX_TOKENS="900")
+
+        lengths = [len(conversation.messages) for conversation in talk.asked]
+        paged = [place for place in range(1, len(lengths)) if lengths[place] <= lengths[place - 1]]
+        assert paged
+        assert all("Summary of earlier messages" in talk.system_prompts()[place] for place in paged)
+
     def test_a_burst_of_calls_is_cut_at_the_bound(self, talk: Talk, project: Project) -> None:
         """Calls of one answer behind the bound do not run, each has its answer, and the user is told the number."""
         burst = [{"tool": "note", "args": {"text": f"number {number};"}} for number in range(12)]

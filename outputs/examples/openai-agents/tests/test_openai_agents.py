@@ -1,4 +1,4 @@
-"""What is the OpenAI Agents SDK's own: its session, its tool guardrail, its runner's bound, and its tracing."""
+"""What is the OpenAI Agents SDK's own: its session, its tool guardrail, and its tracing."""
 
 from __future__ import annotations
 
@@ -117,32 +117,6 @@ def test_an_item_that_is_none_is_no_answer(item: Any) -> None:
     """The client passes on whatever a server sends, and the SDK would stumble over it later."""
     with pytest.raises(TypeError):
         tidy(Response.model_construct(output=[item]))
-
-
-# --- the runner
-
-
-def test_at_the_bound_the_model_is_offered_no_tool(talk: Talk) -> None:
-    """The last request of a turn that used up its calls has to be answered in words."""
-    note = {"tool": "note", "args": {"text": "again"}}
-
-    reply = talk("Write it down", [*[note] * 8, "That was enough."])
-
-    assert all(conversation.tools for conversation in talk.asked[:-1])
-    assert not talk.asked[-1].tools
-    assert reply.message.startswith("That was enough.")
-
-
-def test_what_a_result_pages_out_is_in_the_summary_of_the_same_request(talk: Talk) -> None:
-    """Nothing is for the length of one call neither in the prompt nor in its summary."""
-    note = {"tool": "note", "args": {"text": "rain " * 80}}
-
-    talk("How was the weather?", [note] * 5 + ["It rained."], CONTEXT_MAX_TOKENS="900")
-
-    lengths = [len(conversation.messages) for conversation in talk.asked]
-    paged = [place for place in range(1, len(lengths)) if lengths[place] <= lengths[place - 1]]
-    assert paged
-    assert all("Summary of earlier messages" in talk.system_prompts()[place] for place in paged)
 
 
 # --- tracing

@@ -82,27 +82,6 @@ def test_a_model_that_does_not_reason_is_asked_without(talk: Talk) -> None:
     assert not any("include" in request.body for request in server.requests[1:])
 
 
-def test_at_the_bound_the_model_is_offered_no_tool(talk: Talk) -> None:
-    """The last request of a turn that used up its calls has to be answered in words."""
-    reply = talk("Write it down", [*[NOTE] * 8, "That was enough."])
-
-    assert all(body.get("tools") for body in talk.sent[:-1])
-    assert "tools" not in talk.sent[-1]
-    assert reply.message.startswith("That was enough.")
-
-
-def test_what_a_result_pages_out_is_in_the_summary_of_the_same_request(talk: Talk) -> None:
-    """Instructions are rendered for each request, so nothing is neither in the thread nor in its summary."""
-    note = {"tool": "note", "args": {"text": "rain " * 80}}
-
-    talk("How was the weather?", [note] * 5 + ["It rained."], CONTEXT_MAX_TOKENS="900")
-
-    lengths = [len(body["input"]) for body in talk.sent]
-    paged = [place for place in range(1, len(lengths)) if lengths[place] <= lengths[place - 1]]
-    assert paged
-    assert all("Summary of earlier messages" in talk.system_prompts()[place] for place in paged)
-
-
 # --- items
 
 
