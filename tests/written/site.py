@@ -27,6 +27,8 @@ SITE = CHECKOUT / "docs" / "site"
 APART = ("docs/site", "docs/examples")
 LINK = re.compile(r"(?<=\]\()(?!https?:|#|mailto:)([^)#\s]*)(#[^)\s]*)?(?=\))")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.M | re.S)
+LOOKED_UP = ("reference/commands/README", "reference/python/README", "README", "docs/README", "CHANGELOG")
+"""What the navigation has besides the pages that ``docs/README.md`` lists."""
 UNLISTED = "---\norphan: true\n---\n\n"
 """What keeps a page out of the navigation."""
 DOORS = {
@@ -65,8 +67,29 @@ def lay_out(source: Path) -> None:
     for path in (CHECKOUT / "docs" / "pictures").iterdir():
         _copy(source, path)
     front = (SITE / "index.md").read_text(encoding="utf-8")  # its links hold where it lies, two folders below
-    (source / "index.md").write_text(front.replace("](../../", "](").replace("](../", "](docs/"), encoding="utf-8")
+    front = front.replace("](../../", "](").replace("](../", "](docs/")
+    (source / "index.md").write_text(front + navigation(), encoding="utf-8")
     _reference(source / "reference")
+
+
+def navigation() -> str:
+    """Return the navigation, made of the list of all pages: a part for each of its headings, and each page once."""
+    pages_of = CHECKOUT / "docs" / "README.md"
+    _, *parts = re.split(r"^## (.+)$", pages_of.read_text(encoding="utf-8"), flags=re.M)
+    told: dict[str, str] = {}
+    for caption, text in zip(parts[::2], parts[1::2], strict=True):
+        for link in LINK.finditer(text):
+            path = (pages_of.parent / link[1]).resolve()
+            if not _unlisted(path):
+                name = path.relative_to(CHECKOUT).as_posix()
+                told.setdefault(f"{name}/README" if path.is_dir() else name.removesuffix(".md"), caption)
+    told |= dict.fromkeys(LOOKED_UP, "Look up")
+    return "".join(
+        f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n"
+        + "\n".join(name for name, of in told.items() if of == caption)
+        + "\n```\n"
+        for caption in dict.fromkeys(told.values())
+    )
 
 
 def _unlisted(path: Path) -> str:
