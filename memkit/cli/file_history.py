@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,7 @@ from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic
 from memkit.runtime.host.terminal import one_line
 
 if TYPE_CHECKING:
+    from memkit.review.interface import SubjectChange
     from memkit.store.file_history import RolledBack
     from memkit.use_cases.files import Committed, Trace
 
@@ -62,9 +64,13 @@ def answer_commit(front: Front, root: Path, done: Committed) -> None:
     what = f"is commit {done.commit[:10]}" if done.commit else "has nothing to commit"
     lines = [" ".join(filter(None, (done.name, done.version, what)))]
     lines += [f" {'!' if change.attention else ' '} {change.message}" for change in done.changes]
-    rows = [{key: value for key, value in asdict(change).items() if key != "id"} for change in done.changes]
     findings = commit_findings(front, root) if done.commit else []
-    front.answer(asdict(done) | {"changes": rows}, lines, diagnostics=findings, signs=True)
+    front.answer(asdict(done) | {"changes": change_rows(done.changes)}, lines, diagnostics=findings, signs=True)
+
+
+def change_rows(changes: Iterable[SubjectChange]) -> list[dict[str, Any]]:
+    """Return what changed in a file as data."""
+    return [{key: value for key, value in asdict(change).items() if key != "id"} for change in changes]
 
 
 def commit_findings(front: Front, root: Path) -> list[Diagnostic]:

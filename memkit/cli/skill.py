@@ -16,6 +16,7 @@ from memkit.cli.file_history import (
     answer_rollback,
     answer_trace,
     bump_option,
+    change_rows,
     commit_findings,
     note_option,
 )
@@ -212,7 +213,7 @@ def diff(front: Front, name: str, span: str | None) -> None:
         "name": name,
         "from": _side(found.before),
         "to": _side(found.after),
-        "changes": [asdict(change) for change in found.changes],
+        "changes": change_rows(found.changes),
     }
     front.answer(data, _lines(found))
 

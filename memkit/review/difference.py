@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -15,9 +15,8 @@ from memkit.review.interface import Difference, ReviewSubject, SubjectChange, in
 from memkit.review.memory_changes import SHARD, memory_subjects
 from memkit.review.policy_changes import domain_changes, policy_changes, setting_changes
 from memkit.review.sides import EXECUTABLE, LARGEST, LINK, FileState, Pair, StoreSide, StoreSides, paired
-from memkit.runtime.memory.gate.secrets import mask as masked
+from memkit.review.skill_changes import skill_changes
 from memkit.runtime.memory.record.lines import Sealer
-from memkit.skills.changes import skill_changes
 from memkit.skills.skill import read_skill, skill_findings
 from memkit.store.chain_history import HEADS
 from memkit.store.layout import MANIFEST
@@ -48,8 +47,7 @@ class _Read:
 
 def _skill_changes(before: Any, after: Any) -> list[SubjectChange]:
     one, other = (None if data is None else read_skill(data) for data in (before, after))
-    told = (asdict(change) for change in skill_changes(one, other))
-    return [SubjectChange(**{**change, "message": masked(change["message"])}) for change in told]
+    return skill_changes(one, other)
 
 
 KINDS: Mapping[str, FileKind] = {

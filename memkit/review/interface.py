@@ -284,7 +284,7 @@ def life_cycle_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> I
         now = after.get("deprecated")
         reason = f": {quoted(now)}" if isinstance(now, str) else ""
         said = f"deprecated{reason}" if now else "no longer deprecated"
-        yield SubjectChange("deprecated", "changed", said, before.get("deprecated"), now)
+        yield SubjectChange("deprecated", "changed", said, before.get("deprecated"), now, attention=not now)
     successor = after.get("superseded_by")
     if before.get("superseded_by") != successor:
         said = f"superseded by {quoted(successor)}" if successor else "no longer superseded"

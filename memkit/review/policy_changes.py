@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from memkit.review.interface import SubjectChange, life_cycle_changes, list_changes, listed, quoted, reworded, value
+from memkit.review.skill_changes import edits
 from memkit.runtime.guard.interface import as_list, exceptions_of, strength
-from memkit.skills.changes import edits
 from memkit.store.config import DEFAULTS, flat
 
 Direction = Literal["wider", "narrower", "other"]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memkit.errors import NegativeAnswer, NotFound, UsageError
-from memkit.skills.changes import SkillChange, skill_changes
+from memkit.review.interface import SubjectChange
+from memkit.review.skill_changes import skill_changes
 from memkit.skills.skill import SKILL, Skill, read_skill, skill_findings
 from memkit.store.file_history import FileHistory, Revision, find_revision, version_of
 from memkit.store.git import Git
@@ -38,7 +39,7 @@ class Comparison:
     name: str
     before: SkillSide
     after: SkillSide
-    changes: list[SkillChange]
+    changes: list[SubjectChange]
 
 
 def compare_skill(root: Path, name: str, span: str | None = None) -> Comparison:

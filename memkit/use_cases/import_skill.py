@@ -12,8 +12,8 @@ from memkit.errors import NegativeAnswer, UsageError
 from memkit.generate.targets import sheet_targets
 from memkit.lint.families.hostile import Danger, skill_dangers
 from memkit.lint.package_scan import comment_tells, scan_package
+from memkit.review.skill_changes import skill_changes
 from memkit.runtime.host.terminal import one_line
-from memkit.skills.changes import skill_changes
 from memkit.skills.package import (
     MOST_KEPT,
     MOST_KEPT_BYTES,

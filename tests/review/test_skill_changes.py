@@ -10,8 +10,9 @@ from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.skills.changes import edits, skill_changes, version_key
+from memkit.review.skill_changes import edits, skill_changes
 from memkit.skills.skill import Example, GeneratedSkill, Skill, SkillCheck, VersionChange
+from memkit.store.yaml_edit import version_key
 
 TEA = Skill(
     "tea",
@@ -37,7 +38,7 @@ texts = st.lists(st.sampled_from(["boil water", "boil the water", "pour", "wait"
         ({"version": "1.0.10"}, "version raised from 1.0.0 to 1.0.10", False),
         ({"version": None}, "version 1.0.0 removed", False),
         ({"deprecated": "coffee is better"}, "deprecated: “coffee is better”", False),
-        ({"superseded_by": "coffee"}, "superseded by coffee", False),
+        ({"superseded_by": "coffee"}, "superseded by “coffee”", False),
         ({"description": "Makes green tea."}, "description reworded: “Makes green tea.”", False),
         ({"when_to_use": ()}, "use removed: “Somebody is thirsty.”", False),
         ({"required_tools": ("kettle", "bash")}, "tool added: bash", True),
@@ -54,7 +55,7 @@ texts = st.lists(st.sampled_from(["boil water", "boil the water", "pour", "wait"
         ({"checks": ()}, "check removed: “it boils”", True),
         ({"checks": (SkillCheck("it boils", ("false",)),)}, "check changed: “it boils”", True),
         ({"generates": GeneratedSkill("virtual-memory", ("x",))}, "what it generates changed", False),
-        ({"changelog": (VersionChange("1.0.0", ("Another.",)),)}, "changelog entry reworded: “1.0.0”", False),
+        ({"changelog": (VersionChange("1.0.0", ("Another.",)),)}, "change log of “1.0.0” reworded: “Another.”", False),
     ],
 )
 def test_one_change_is_one_sentence(change: dict[str, Any], message: str, attention: bool) -> None:
