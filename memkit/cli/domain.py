@@ -18,7 +18,6 @@ from memkit.runtime.host.terminal import counted, one_line, tainted
 if TYPE_CHECKING:
     from memkit.domains.proofs import DomainProof, MethodJudgement, ProblemProof
     from memkit.drawing.interface import Form
-    from memkit.lint.interface import Finding, LintReport
     from memkit.runtime.htn.core import Domain, Method, Operator, When
     from memkit.store.yaml_edit import Part
     from memkit.use_cases.domains import ListedDomain
@@ -192,25 +191,17 @@ def _listed(items: Iterable[object]) -> str:
 @click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Check a domain, its problems and what was learned for it, or all of the store, by the rules of lint (MKD)."""
+    from memkit.cli.lint import finding_diagnostic
     from memkit.lint.reports import text_report
     from memkit.use_cases.domains import check_domain
 
     report = check_domain(name, root=store_if_any(front))
-    found = [_diagnostic(finding, report) for finding in report.findings]
+    found = [finding_diagnostic(finding, report) for finding in report.findings]
     data: dict[str, Any] = {
         "files": [report.shown(path) for path in report.files],
         "findings": [{**each, "column": finding.column} for each, finding in zip(found, report.findings, strict=True)],
     }
     front.answer(data, text_report(report), ok=not found, diagnostics=found)
-
-
-def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
-    from memkit.lint.rules import RULES
-
-    severity = RULES[finding.code].severity
-    return diagnostic(
-        finding.code, finding.message, severity=severity, path=report.shown(finding.path), line=finding.line
-    )
 
 
 # ``memkit domain commit``, ``history`` and ``rollback``.

@@ -109,7 +109,7 @@ def lint(
         data["diff"] = report.diff
     text = "" if front.json else _formatted(report, form)
     lines = _headlines(text) if form in ("text", "concise") and text else [text]
-    diagnostics = [_diagnostic(finding, report) for finding in report.findings]
+    diagnostics = [finding_diagnostic(finding, report) for finding in report.findings]
     front.answer(data, lines, ok=not report.findings or _are_notes(report.findings), diagnostics=diagnostics)
 
 
@@ -152,7 +152,7 @@ def _headline(found: re.Match[str], line: str) -> ListRow:
 def _finding(finding: Finding, report: LintReport) -> dict[str, Any]:
     edit = finding.edit
     return {
-        **_diagnostic(finding, report),
+        **finding_diagnostic(finding, report),
         "column": finding.column,
         "end_line": finding.end[0] or None,
         "end_column": finding.end[1] or None,
@@ -161,7 +161,8 @@ def _finding(finding: Finding, report: LintReport) -> dict[str, Any]:
     }
 
 
-def _diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
+def finding_diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
+    """Return a finding of lint as a diagnostic."""
     from memkit.lint.rules import RULES
 
     severity = RULES[finding.code].severity

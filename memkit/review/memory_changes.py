@@ -7,7 +7,7 @@ import sqlite3
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from memkit.review.interface import ChangeFile, FiledChanges, ReviewSubject, SubjectChange, quoted, value
@@ -31,16 +31,6 @@ _NAMED = re.compile(rb'"(?:id|target|supersedes)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 Line = Mapping[str, JSON]
 
 
-@dataclass(frozen=True)
-class Flaw:
-    """A place in a shard that is no line."""
-
-    path: str
-    line: int
-    code: str
-    message: str
-
-
 class ShardLines:
     """What two archives differ in, by the id of each line; all of it is opened as far as a key is here.
 
@@ -49,7 +39,7 @@ class ShardLines:
     """
 
     def __init__(self, sealer: Sealer) -> None:
-        self.flaws: list[Flaw] = []
+        self.flaws: list[ShardProblem] = []
         """Of the later side, where the earlier one has not the same."""
         self.unread: list[str] = []
         """Shards that are links, are too large or cannot be opened."""
@@ -119,7 +109,7 @@ def compared_shards(before: StoreSide, after: StoreSide, changed: Iterable[str],
         lines_before = old.count(b"\n", 0, shared)
         for piece in found.take("later", pieces(new[shared:]), path):
             if piece.content not in flaws:
-                found.flaws.append(Flaw(path, piece.number + lines_before, piece.flaw, piece.message))
+                found.flaws.append(ShardProblem(piece.flaw, path, piece.number + lines_before, piece.message))
     return found
 
 
@@ -172,7 +162,7 @@ def _of_shards(lines: ShardLines) -> Iterator[ReviewSubject]:
         yield ReviewSubject("memory", ARCHIVE, "broken" if lines.flaws else "changed", tuple(changes), path="archive")
 
 
-def _flaws(flaws: Iterable[Flaw]) -> Iterator[SubjectChange]:
+def _flaws(flaws: Iterable[ShardProblem]) -> Iterator[SubjectChange]:
     for flaw in flaws:
         said = f"{quoted(flaw.path)} line {flaw.line}: {flaw.message}"
         yield SubjectChange("archive", "broken", said, None, flaw.code, attention=True)

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from hashlib import sha1, sha256
 from pathlib import Path, PurePosixPath
 
 from memkit.errors import UsageError
 from memkit.review.interface import End, Note
 from memkit.store.git import Git
-from memkit.store.git_objects import REGULAR, GitObjects, missing_from, parting, resolve
+from memkit.store.git_objects import REGULAR, GitObjects, blob_id, missing_from, parting, resolve
 
 MOST_COMPARED = 400
 """Pairs of a file that is gone and one that is new whose content is compared; of more, only equal ones are found."""
@@ -167,10 +166,10 @@ def _work_tree(git: Git) -> StoreSide:
     known, unmerged = _index(git)
     listed = git.run("ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", ".").split("\0")
     doubtful = {path for path in (*listed, *unmerged) if path and (path in known or not path.startswith(_OWN))}
-    long_ids = git.run("rev-parse", "--show-object-format").strip() == "sha256"
+    length = 64 if git.run("rev-parse", "--show-object-format").strip() == "sha256" else 40
     files: dict[str, FileState] = {}
     for path in {*known, *doubtful}:
-        found = _on_disk(git.root / path, None if path in doubtful else known[path], long_ids=long_ids)
+        found = _on_disk(git.root / path, None if path in doubtful else known[path], length)
         if found is not None:
             files[path] = found
 
@@ -200,7 +199,7 @@ def _index(git: Git) -> tuple[dict[str, FileState], set[str]]:
     return known, unmerged
 
 
-def _on_disk(path: Path, staged: FileState | None, *, long_ids: bool) -> FileState | None:
+def _on_disk(path: Path, staged: FileState | None, length: int) -> FileState | None:
     """Return a file of the work tree, hashed where git does not know it; None for what is no file or is gone."""
     try:
         about = path.lstat()
@@ -208,28 +207,23 @@ def _on_disk(path: Path, staged: FileState | None, *, long_ids: bool) -> FileSta
             return replace(staged, size=about.st_size)
         if stat.S_ISLNK(about.st_mode):
             target = os.fsencode(path.readlink())
-            return FileState(_blob_id(target, long=long_ids), len(target), LINK)
+            return FileState(blob_id(target, length), len(target), LINK)
         if not stat.S_ISREG(about.st_mode):
             return None
         mode = EXECUTABLE if about.st_mode & stat.S_IXUSR else REGULAR
-        return FileState(_id_on_disk(path, about, long=long_ids), about.st_size, mode)
+        return FileState(_id_on_disk(path, about, length), about.st_size, mode)
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
-def _id_on_disk(path: Path, about: os.stat_result, *, long: bool) -> str:
+def _id_on_disk(path: Path, about: os.stat_result, length: int) -> str:
     """Return what git would call the content of a file; something else where it is too large or cannot be read."""
     try:
         if about.st_size <= LARGEST:
-            return _blob_id(path.read_bytes(), long=long)
+            return blob_id(path.read_bytes(), length)
     except PermissionError:
         pass
     return f"{about.st_size}-{about.st_mtime_ns}"
-
-
-def _blob_id(content: bytes, *, long: bool) -> str:
-    named = b"blob %d\0" % len(content) + content
-    return (sha256(named) if long else sha1(named, usedforsecurity=False)).hexdigest()
 
 
 def _is_unborn(git: Git) -> bool:

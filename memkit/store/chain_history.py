@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import sha1, sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -69,7 +68,9 @@ def was_earlier(git: Git, shard: str, data: bytes | None, links: Sequence[str]) 
     versions = list(_versions(git, path))
     if data is None:
         return bool(versions) and not git.run("ls-tree", "HEAD", "--", path, check=False)
-    known = next((blob for blob in versions if blob == _blob_id(data, len(blob))), None)
+    from memkit.store.git_objects import blob_id
+
+    known = next((blob for blob in versions if blob == blob_id(data, len(blob))), None)
     if known is None:
         return False
     before = versions[: versions.index(known) + 1]
@@ -305,12 +306,6 @@ def _versions(git: Git, path: str) -> Iterator[str]:
     for line in printed.splitlines():
         if match := _CHANGE.match(line):
             yield match["blob"]
-
-
-def _blob_id(data: bytes, length: int) -> str:
-    """Return what git calls a content."""
-    named = b"blob %d\0" % len(data) + data
-    return (sha1(named, usedforsecurity=False) if length == 40 else sha256(named)).hexdigest()
 
 
 def _fitting(line: bytes) -> dict[str, Any] | None:

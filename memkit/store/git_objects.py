@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha1, sha256
 from itertools import islice
 from pathlib import Path
 
@@ -30,6 +31,12 @@ class TreeEntry:
     size: int
     mode: str
     """``100644``, ``100755``, or ``120000`` for a link."""
+
+
+def blob_id(content: bytes, length: int) -> str:
+    """Return what git calls a content, in a repository whose ids have that many digits."""
+    named = b"blob %d\0" % len(content) + content
+    return (sha1(named, usedforsecurity=False) if length == 40 else sha256(named)).hexdigest()
 
 
 class GitObjects:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from memkit.runtime.memory.record.lines import JSON, InvalidRecord, decode_line
 from memkit.store.chain_history import line_as_written
 from memkit.store.files import write_whole
 from memkit.store.git import Git
-from memkit.store.git_objects import GitObjects
+from memkit.store.git_objects import GitObjects, blob_id
 from memkit.store.sessions import damaged_sessions
 
 REPAIRED = frozenset(
@@ -73,7 +72,7 @@ def find_problems(root: Path, log: Log, git: Git, genuine: Genuine) -> Findings:
     shards, dangling = dict[str, Examined](), DanglingEvents()
     for shard in examined(log):
         dangling.look_at(shard)
-        ids[shard.path] -= {id for id in ids[shard.path] if _blob_id(shard.data, id) == id}
+        ids[shard.path] -= {id for id in ids[shard.path] if blob_id(shard.data, len(id)) == id}
         # What a repair does not change is let go: an archive may be larger than memory.
         is_whole = not shard.problems and not ids[shard.path]
         shards[shard.path] = Examined(shard.path, b"", (), ()) if is_whole else shard
@@ -319,12 +318,6 @@ def _committed(git: Git) -> Mapping[tuple[str, str], str]:
             side = "the branch that is being merged" if staged["stage"] == "3" else "the branch merged into"
             wanted.setdefault((staged["path"], staged["id"]), side)
     return wanted
-
-
-def _blob_id(data: bytes, id: str) -> str:
-    """Return what git would call some bytes, by the kind of digest that ``id`` is."""
-    named = b"blob %d\0" % len(data) + data
-    return (sha1(named, usedforsecurity=False) if len(id) == 40 else sha256(named)).hexdigest()
 
 
 _MOVE = "Move it to archive/<YYYY-MM>/<writer>.jsonl if its lines belong to memory, or out of archive/ if not."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
@@ -128,12 +127,12 @@ def committed_data(root: Path, contents: Mapping[str, bytes], commit: str) -> di
         UsageError: There is no such commit.
     """
     from memkit.store.git import Git
-    from memkit.store.git_objects import GitObjects
+    from memkit.store.git_objects import GitObjects, blob_id
 
     objects = GitObjects(Git(root))
     id = objects.commit_id(commit)
     entries = [entry for folder in _FOLDERS for entry in objects.tree(id, folder) if entry.path in contents]
-    changed = {entry.path: entry.id for entry in entries if _blob_id(contents[entry.path], entry.id) != entry.id}
+    changed = {entry.path: entry.id for entry in entries if blob_id(contents[entry.path], len(entry.id)) != entry.id}
     before = objects.read_many(changed.values()) if changed else {}
     return earlier_data({path: before[blob] for path, blob in changed.items() if blob in before}, contents)
 
@@ -141,11 +140,11 @@ def committed_data(root: Path, contents: Mapping[str, bytes], commit: str) -> di
 def stood_before(root: Path, commit: str, path: str, content: bytes) -> bool:
     """Return whether ``commit``, or one before it, gave the file at ``path`` or took from it just this content."""
     from memkit.store.git import Git
-    from memkit.store.git_objects import GitObjects
+    from memkit.store.git_objects import GitObjects, blob_id
 
     git = Git(root)
     id = GitObjects(git).commit_id(commit)
-    blob = _blob_id(content, like=id)
+    blob = blob_id(content, len(id))
     return bool(git.run("log", "-1", "--format=%H", f"--find-object={blob}", id, "--", path, check=False).strip())
 
 
@@ -159,11 +158,6 @@ def earlier_data(before: Mapping[str, bytes], contents: Mapping[str, bytes]) -> 
             except YamlError:  # a link, or a version that was never valid
                 continue
     return found
-
-
-def _blob_id(content: bytes, like: str) -> str:
-    named = b"blob %d\0" % len(content) + content
-    return (sha1(named, usedforsecurity=False) if len(like) == 40 else sha256(named)).hexdigest()
 
 
 _of_policies = partial(Rule, example=POLICY_PLACE, together=beside_others)
