@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from written.examples import write_examples
+from written.examples import FROM_STORE, write_examples
 
 from memkit.generate.targets import load_targets
 from memkit.resources import resource
@@ -31,12 +31,13 @@ def test_the_examples_are_current(tmp_path: Path) -> None:
     assert not stale, f"Run 'make outputs' and review the difference: {stale[:10]}"
 
 
-def test_every_example_has_what_is_compiled_for_it() -> None:
+def test_every_example_has_what_comes_from_the_store() -> None:
     """Through a link or as a folder of its own, each project holds what it would run on."""
     for target in load_targets():
-        compiled = EXAMPLES / target / "agent" / "compiled"
+        compiled, skills = (EXAMPLES / target / name for name in FROM_STORE)
         assert {path.name for path in compiled.iterdir()} == {"policies.json", "domains.json", "settings.json"}
-        assert compiled.resolve().is_relative_to(EXAMPLES)
+        assert len(list(skills.glob("*/SKILL.md"))) == 3
+        assert all(folder.resolve().is_relative_to(EXAMPLES) for folder in (compiled, skills))
 
 
 def test_there_is_one_example_for_every_target() -> None:

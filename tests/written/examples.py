@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -21,9 +22,10 @@ from . import CHECKOUT
 NAME = "example"
 EXAMPLE = Runtime("0.0.0+example", "")
 """What stands in the place of a version: with the real one, each change of the runtime would change every example."""
-COMPILED = Path("agent", "compiled")
-SHOWN = Path("langgraph") / COMPILED
-"""What is compiled from the store is the same in each project: one holds it, and a change of it is reviewed once."""
+FROM_STORE = ("agent/compiled", "skills")
+"""Folders that are made of the store alone, and so are the same in each project."""
+SHOWN = "langgraph"
+"""The one example that holds them, so that a change of them is reviewed once; the others link to it."""
 
 
 def write_examples(folder: Path) -> list[Path]:
@@ -40,15 +42,17 @@ def write_examples(folder: Path) -> list[Path]:
             shutil.rmtree(project, ignore_errors=True)
             render(Order(target, content_of(store), {}, EXAMPLE, templates=Stamp(EXAMPLE.version, "")), project)
             projects.append(project)
-    for compiled in (project / COMPILED for project in projects):
-        if compiled != folder / SHOWN and _contents(compiled) == _contents(folder / SHOWN):
-            shutil.rmtree(compiled)
-            compiled.symlink_to(Path("..", "..", SHOWN), target_is_directory=True)
+    for name in FROM_STORE:
+        shown = folder / SHOWN / name
+        for place in (project / name for project in projects if project.name != SHOWN):
+            if _contents(place) == _contents(shown):
+                shutil.rmtree(place)
+                place.symlink_to(os.path.relpath(shown, place.parent), target_is_directory=True)
     return projects
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 if __name__ == "__main__":
