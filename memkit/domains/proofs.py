@@ -77,11 +77,6 @@ class DomainProof:
     path: str
     problems: tuple[ProblemProof, ...] = field(default=())
 
-    @property
-    def passed(self) -> bool:
-        """Return whether every problem came out as expected."""
-        return all(each.passed for each in self.problems)
-
     def coverage(self) -> dict[str, dict[str, bool]]:
         """Return the methods and the operators by name, each with whether the plan of some problem uses it."""
         used = frozenset[str]().union(*(each.used for each in self.problems))

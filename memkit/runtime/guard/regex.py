@@ -309,57 +309,12 @@ class AutomatonState(NamedTuple):
     anchor: str | None = None
 
 
-class Automaton:
+class Automaton(NamedTuple):
     """A compiled pattern."""
 
-    def __init__(self, states: tuple[AutomatonState, ...], start: int, accept: int) -> None:
-        self.states = states
-        self.start = start
-        self.accept = accept
-
-    def search(self, text: str) -> bool:
-        """Return whether the pattern occurs anywhere in the text."""
-        return self.count(text)[0]
-
-    def count(self, text: str) -> tuple[bool, int]:
-        """Return whether the pattern occurs, and how many states were visited to know.
-
-        The number is at most the number of states times the number of positions in the text.
-        """
-        steps = 0
-        moved: list[int] = []
-        for position in range(len(text) + 1):
-            seen: set[int] = set()
-            active = self._closure([*moved, self.start], text, position, seen)
-            steps += len(seen)
-            if self.accept in seen:
-                return True, steps
-            if position < len(text):
-                moved = self._advance(active, text[position])
-        return False, steps
-
-    def _closure(self, pending: list[int], text: str, position: int, seen: set[int]) -> list[int]:
-        """Follow what needs no character; return the states that wait for one."""
-        active = []
-        while pending:
-            index = pending.pop()
-            if index in seen:
-                continue
-            seen.add(index)
-            state = self.states[index]
-            if state.reads is not None:
-                active.append(index)
-            elif state.anchor is None or ANCHORS[state.anchor](text, position):
-                pending.extend(state.follows)
-        return active
-
-    def _advance(self, active: list[int], char: str) -> list[int]:
-        moved = []
-        for index in active:
-            state = self.states[index]
-            if state.reads is not None and state.reads.holds(char):
-                moved.extend(state.follows)
-        return moved
+    states: tuple[AutomatonState, ...]
+    start: int
+    accept: int
 
 
 def compile_regex(pattern: str) -> Automaton:
@@ -406,21 +361,3 @@ class _Builder:
         for _ in range(node.low):
             follow = self.build(node.part, follow)
         return follow
-
-
-def _wordy(text: str, position: int) -> bool:
-    return 0 <= position < len(text) and (text[position].isalnum() or text[position] == "_")
-
-
-def _boundary(text: str, position: int) -> bool:
-    return _wordy(text, position - 1) != _wordy(text, position)
-
-
-ANCHORS: dict[str, Callable[[str, int], bool]] = {
-    "start": lambda text, position: position == 0,
-    "end": lambda text, position: position == len(text),
-    "line_end": lambda text, position: position == len(text) or (position == len(text) - 1 and text[position] == "\n"),
-    "boundary": _boundary,
-    "no_boundary": lambda text, position: not _boundary(text, position),
-}
-"""How each kind of anchor looks at a position."""

@@ -39,10 +39,6 @@ class HtnError(Exception):
         self.message = message
         self.path = path
 
-    def under(self, *keys: str | int) -> HtnError:
-        """Return the same error with ``keys`` put before its path."""
-        return type(self)(self.message, (*keys, *self.path))
-
     def __str__(self) -> str:
         where = ".".join(str(key) for key in self.path)
         return f"{where}: {self.message}" if where else self.message
