@@ -169,11 +169,13 @@ SCHEMA_FILES: Mapping[str, str] = {
 """What a file is → where its schema lies in a store: beside the files, so that all of them name it alike."""
 
 
+_DATA = Path(__file__).resolve().parents[1] / "data"
+
+
 def schema_path(kind: str) -> Path:
     """Return where the schema of this version lies: with the starters, or in the package where no store carries it."""
-    from memkit.resources import resource
-
-    return resource(SCHEMA_FILES.get(kind, f"schemas/{kind}.schema.json"))
+    name = SCHEMA_FILES.get(kind, f"schemas/{kind}.schema.json")
+    return _DATA / name if (_DATA / name).exists() else _DATA.parents[1] / name  # as ``resource``, which costs a module
 
 
 def schema_files() -> dict[str, bytes]:
