@@ -6,7 +6,6 @@ the pattern. Where a construct exists in Python's ``re`` it means the same here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
