@@ -163,6 +163,34 @@ def test_what_somebody_does_to_the_lines_of_a_clone_is_seen(tmp_path: Path, atta
     assert store.chain_problems()
 
 
+@pytest.mark.parametrize("then", ["taken away", "made anew", "given another id and link"])
+def test_what_was_changed_and_is_taken_away_afterwards_is_missing(tmp_path: Path, then: str) -> None:
+    """Whoever looked in between does not make a line that nobody has any more one that was only changed."""
+    written(tmp_path)
+    rewritten(tmp_path, changed(2, text=FORGED))
+    store, told = opened(tmp_path)
+    assert FORGED not in {record.text for record in store.records(user_id="ada")}
+    assert {problem.code for problem in told} == {"tampered"}
+    store.close()
+    afterwards: dict[str, Callable[[Lines], Lines]] = {
+        "taken away": lambda lines: [*lines[:2], *lines[3:]],
+        "made anew": lambda lines: [
+            *lines[:2],
+            *lines[3:],
+            linked({**unplaced(lines[2]), "id": "n"}, own(lines[-1]))[0],
+        ],
+        "given another id and link": changed(2, id="n", link=f"{'0' * 32}.{'1' * 32}"),
+    }
+    rewritten(tmp_path, afterwards[then])
+
+    for _ in range(2):
+        store, told = opened(tmp_path)
+        assert FORGED not in {record.text for record in store.records(user_id="ada")}
+        assert "missing" in {problem.code for problem in told}
+        assert store.chain_problems()
+        store.close()
+
+
 FITTING = ("reckoned", "forged", "memkit linked it")
 """In the name of an attack that makes links which fit: a clone with a history, heads or a memory sees those."""
 

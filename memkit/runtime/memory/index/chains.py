@@ -424,6 +424,13 @@ class Chains:
 
     def _name_gone(self, log: Log) -> None:
         """Say of each line that is newly gone whether it was changed, the history was moved back, or it is missing."""
+        # What was changed before may be taken away since, or changed further into what nobody can tell it by.
+        self._sql.execute(
+            """UPDATE gone SET code='' WHERE code=?
+               AND link NOT IN (SELECT claimed FROM flaws WHERE claimed IS NOT NULL)
+               AND (id='' OR id NOT IN (SELECT id FROM flaws WHERE id IS NOT NULL))""",
+            (EDITED,),
+        )
         self._sql.execute(
             """UPDATE gone SET code=? WHERE code='' AND EXISTS(
                SELECT 1 FROM flaws WHERE claimed=gone.link OR (gone.id!='' AND flaws.id=gone.id))""",
