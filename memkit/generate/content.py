@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from memkit.errors import UsageError
+from memkit.policies.files import FOLDER as POLICIES
+from memkit.policies.files import require_own
 from memkit.resources import resource
 from memkit.skills.sheet import agent_skill
 from memkit.skills.skill import load_skill
@@ -95,6 +97,7 @@ WIRED = ("virtual-memory", "hybrid-planner")
 
 def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
     """Return what a project takes from the store at ``root``; raises ``UsageError`` for the first broken file."""
+    require_own(root / POLICIES)
     # The environment of whoever renders must not end up in a project that others run.
     settings = tree({setting.key: setting.value for setting in load_settings(root, {})})
     paths = {path.stem: path for path in (root / "skills").glob("*.yaml")}
@@ -106,7 +109,7 @@ def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
         settings=settings,
         skills=tuple(_sheet(paths[name]) for name in sorted(paths)),
         wired=tuple(wired),
-        policies=by_name(list(_checked(root / "policies", "policy"))),
+        policies=by_name(list(_checked(root / POLICIES, "policy"))),
         domains=by_name(list(_checked(root / "domains", "domain"))),
     )
 

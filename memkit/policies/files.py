@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memkit.store.yaml import Document
 
 FOLDER = "policies"
+COMPILED = "agent/compiled/policies.json"
 _TEMPLATE = """\
 name: {name}
 
@@ -71,12 +72,24 @@ def load_guard(folder: Path) -> Guard:
 
 def policy_data(folder: Path) -> dict[str, Any]:
     """Return what the policies in ``folder`` say, by name; raises ``UsageError`` as ``load_policies`` does."""
+    require_own(folder)
     files = {path.stem: path for path in policy_paths(folder)}
     return parsed(folder.parent, FOLDER, files, lambda name: _load_of_folder(files[name]).data)
 
 
+def require_own(folder: Path) -> None:
+    """Raise ``UsageError`` for a generated project, whose policies are in no folder: none of them applies here."""
+    compiled = folder.parent / COMPILED
+    if not folder.exists() and compiled.is_file():
+        raise UsageError(
+            f"{folder.parent} is a generated project: its own agent judges, by {COMPILED}. "
+            "Policies are read in the store that it was made of."
+        )
+
+
 def load_policies(folder: Path) -> list[PolicyFile]:
     """Return the policies in ``folder`` by name, or raise ``UsageError`` with the place of the first fault."""
+    require_own(folder)
     return [_load_of_folder(path) for path in policy_paths(folder)]
 
 

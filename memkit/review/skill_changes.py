@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
@@ -151,7 +151,7 @@ def skill_changes(before: Skill | None, after: Skill | None) -> list[SubjectChan
 
 
 def _life_cycle(before: Skill, after: Skill) -> Iterator[SubjectChange]:
-    return life_cycle_changes(asdict(before), asdict(after))
+    return life_cycle_changes(before.to_data(), after.to_data())
 
 
 def _description(before: Skill, after: Skill) -> Iterator[SubjectChange]:

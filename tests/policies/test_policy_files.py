@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memkit.cli.main import run
 from memkit.errors import NotFound, UsageError
 from memkit.policies.files import get_policy, load_guard, load_policies, load_policy, new_policy_text, policy_findings
 from memkit.policies.proving import load_table
@@ -171,3 +172,27 @@ def test_a_switched_off_policy_is_still_proven() -> None:
     text = GOOD + "active: false\ntests: [{name: n, call: {tool: send}, expect: deny}]\n"
 
     assert prove(load_yaml(text).data).passed
+
+
+def test_a_generated_project_is_told_from_a_store_without_policies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its policies are compiled into its agent, so nobody hears that a call is allowed, and none is made of it."""
+    compiled = tmp_path / "agent" / "compiled" / "policies.json"
+    compiled.parent.mkdir(parents=True)
+    compiled.write_text("[]")
+    (tmp_path / "memkit.yaml").write_text("name: made\nformat: 2\n")
+    store, project = ["--store", str(tmp_path)], tmp_path / "out"
+
+    codes = [
+        run([*store, "policy", "check", "--tool", "shell", "--arg", "cmd=ls"]),
+        run([*store, "policy", "list"]),
+        run([*store, "gen", "--target", "langgraph", "--out", str(project)]),
+        run([*store, "memory", "list", "--user", "ada"]),
+    ]
+
+    assert codes == [1, 2, 2, 0]
+    assert "deny" in capsys.readouterr().out
+    assert not project.exists()
+    (tmp_path / "policies").mkdir()
+    assert load_guard(tmp_path / "policies").fault is None
