@@ -68,7 +68,6 @@ SCHEMA = (
         more TEXT, latest INT, PRIMARY KEY(kind, space, name, number, id))""",
     "CREATE INDEX documents_by_time ON documents(kind, latest, at, id)",
     "CREATE INDEX documents_by_space ON documents(kind, latest, space)",
-    "CREATE INDEX documents_by_record ON documents(record) WHERE record IS NOT NULL",
     "CREATE TABLE pieces(id TEXT, place INT, text TEXT, PRIMARY KEY(id, place)) WITHOUT ROWID",
 )
 WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(

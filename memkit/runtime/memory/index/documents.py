@@ -250,12 +250,6 @@ class Documents:
         stood = (self.get(asked["kind"], space, name, as_of) for space, name in places)
         yield from sorted(filter(None, stood), key=lambda one: (one.at, one.id), reverse=True)
 
-    def derived(self, record: str) -> StoredDocument | None:
-        """Return the document that stands by a record, or by one in whose place that came."""
-        query = "SELECT kind, space, name FROM documents WHERE record=? AND latest=1"
-        row = self._sql.execute(query, (record,)).fetchone()
-        return self.get(*row) if row else None
-
     def spaces(self, kind: str) -> list[str]:
         """Return the spaces that hold a document, in their order."""
         spaces = [row[0] for row in self._sql.execute(SPACES, {"kind": kind}).fetchall()]
