@@ -71,8 +71,7 @@ class AuditLog:
         }
         line = _line(self._hidden(full | {key: event[key] for key in event if key not in _KEYS}))
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            handle = open_regular(self._folder / f"{now:%Y-%m}.jsonl", APPENDING)
+            handle = self._opened(f"{now:%Y-%m}.jsonl")
         except OSError:
             return
         try:
@@ -81,6 +80,14 @@ class AuditLog:
             return
         finally:
             os.close(handle)
+
+    def _opened(self, name: str) -> int:
+        """Return a month of the log, opened to add to it; its folder is mostly there."""
+        try:
+            return open_regular(self._folder / name, APPENDING)
+        except FileNotFoundError:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return open_regular(self._folder / name, APPENDING)
 
     def drop_before(self, moment: datetime) -> int:
         """Delete the months that lie wholly before a moment, and return how many.
