@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index import corpus as corpus_index
 from memkit.runtime.memory.index import index as whole_index
 from memkit.runtime.memory.index import words as word_index
 from memkit.runtime.memory.index.catalogue import copy_database
+from memkit.runtime.memory.index.corpus import CorpusIndex
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.lines import encode_line
@@ -378,3 +381,24 @@ def test_an_index_whose_disk_fills_while_it_merges_answers_all_the_same(
         assert all_found(open_store(), texts)
 
     assert all_found(open_store(), texts)
+
+
+@pytest.mark.parametrize("many", [1, 3, 40])
+def test_a_list_of_some_types_is_the_same_whether_they_are_few_or_many(tmp_path: Path, many: int) -> None:
+    """Few are sorted, many are found on the way through all; either way they come by id, before an id or backwards."""
+    kinds = ("fact", "fact", "constraint", "fact", "preference", "fact")
+    pull(tmp_path, *(line(f"{place:026d}", f"lamp {place}", type=kinds[place % 6]) for place in range(30, 0, -1)))
+    with ArchivalStore(tmp_path) as store:
+        store.mark("retire", f"{7:026d}", person("ada"))
+        held = store.records(user_id="ada")
+    corpus = CorpusIndex(next(cache_folder(tmp_path).rglob("users/*.sqlite")))
+    assert len(held) == 29
+    with patch.multiple(corpus_index, FEW_OF_A_TYPE=many, ONE_OF=1000):
+        for types in ((), ("fact",), ("constraint",), ("constraint", "preference"), ("goal",)):
+            wanted = [record.id for record in held if not types or record.type in types]
+            assert [record.id for record in corpus.records(types=types)] == wanted
+            assert [record.id for record in corpus.records(types=types, newest_first=True)] == wanted[::-1]
+            assert [record.id for record in corpus.records(types=types, before=f"{12:026d}")] == [
+                id for id in wanted if id < f"{12:026d}"
+            ]
+        assert [record.id for record in corpus.records(types=("fact",), status="retired")] == [f"{7:026d}"]

@@ -14,8 +14,8 @@ from ..record.lines import JSON
 from ..record.record import Record, kind_of, told_when
 from ..words.text import TOKENS_VERSION
 from .catalogue import VECTORS, Database
+from .words import ONE_OF, TABLES, CorpusStatistics, WordIndex, one_spelling
 from .words import SCHEMA as WORDS_SCHEMA
-from .words import TABLES, CorpusStatistics, WordIndex, one_spelling
 
 if TYPE_CHECKING:
     from ..record.events import Event, Folded
@@ -224,8 +224,11 @@ class CorpusIndex:
 
     def has_few(self, types: Sequence[str]) -> bool:
         """Return whether so few live records are of ``types`` that it is cheaper to look at them alone."""
+        return self._has_at_most(FEW_OF_A_TYPE, types)
+
+    def _has_at_most(self, many: int, types: Sequence[str]) -> bool:
         query = f"SELECT 1 FROM records WHERE type IN ({','.join('?' * len(types))}) AND status='live' LIMIT 1 OFFSET ?"
-        return self._sql.execute(query, (*types, FEW_OF_A_TYPE)).fetchone() is None
+        return self._sql.execute(query, (*types, many)).fetchone() is None
 
     def _of_types(self, types: Sequence[str]) -> set[int]:
         query = f"SELECT document FROM records WHERE type IN ({','.join('?' * len(types))}) AND status='live'"
@@ -352,7 +355,10 @@ class CorpusIndex:
         only those whose ids come before another one.
         """
         # A plus rules out an index: few records of some types are sorted, many are passed on the way through all.
-        few = bool(types) and status == "live" and not session_id and self.has_few(types)
+        few = bool(types) and status == "live" and not session_id
+        if few:
+            (documents,) = self._sql.execute("SELECT documents FROM corpus").fetchone()
+            few = self._has_at_most(max(FEW_OF_A_TYPE, documents // ONE_OF), types)
         wanted = {"type" if few else "+type": tuple(types), "session_id": (session_id,)}
         asked = {column: values for column, values in wanted.items() if any(values)}
         clauses = [f"{column} IN ({','.join('?' * len(values))})" for column, values in asked.items()]
