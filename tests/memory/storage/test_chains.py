@@ -3,8 +3,10 @@
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ from open_gate import OpenGate, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.log.clone import cache_folder, claim, keys_home
-from memkit.runtime.memory.log.log import Forged, NewestLine, WriterHead, linked, parent_of, read_link
+from memkit.runtime.memory.log.log import Forged, NewestLine, WriterHead, linked, parent_of, read_link, read_own_link
 from memkit.runtime.memory.record.lines import InvalidRecord, decode_line, encode_line
 from memkit.runtime.memory.record.record import unplaced
 
@@ -370,6 +372,9 @@ def test_the_newest_line_of_a_database_is_noted_over_the_one_before(tmp_path: Pa
     assert NewestLine(tmp_path).newest() is None
 
 
+KEY = b"k" * 32
+
+
 @settings(max_examples=200)
 @given(
     says=st.text(max_size=20),
@@ -377,11 +382,13 @@ def test_the_newest_line_of_a_database_is_noted_over_the_one_before(tmp_path: Pa
     cut=st.integers(0, 400),
     put=st.sampled_from(("", " ", '"link":"{link}",', '"salt":"{salt}",', '"salt":"x",')),
 )
-def test_what_a_line_says_is_the_same_whether_its_bytes_are_at_hand(
+def test_what_an_own_line_says_is_the_same_whether_its_bytes_are_at_hand(
     says: str, nested: list[str], cut: int, put: str
 ) -> None:
     """The link is cut out of the bytes, and no repetition of it, wherever it stands, makes a line say anything else."""
-    line, _ = linked({"text": says, "user_id": "ada", "about": {"x": says}}, b"\1" * 16)
+    line, _ = linked({"text": says, "user_id": "ada", "about": {"x": says}}, b"\1" * 16, key=KEY)
+    as_written = encode_line(line)
+    assert read_own_link(decode_line(as_written), as_written, KEY) == read_link(line)
     line = {**line, "about": {**{key: line[key] for key in nested}, "x": says}} if nested else line
     told = put.format(link=line["link"], salt=line["salt"]).encode()
     raw = encode_line(line).strip()
@@ -390,10 +397,38 @@ def test_what_a_line_says_is_the_same_whether_its_bytes_are_at_hand(
         data = decode_line(raw)
     except InvalidRecord:
         return
-    readings = []
-    for at_hand in (b"", raw):
-        try:
-            readings.append(read_link(data, at_hand))
-        except Forged as error:
-            readings.append(str(error))
-    assert readings[0] == readings[1]
+    try:
+        in_full = read_link(data)
+    except Forged:
+        in_full = None
+    assert read_own_link(data, raw, KEY) in (None, in_full)
+
+
+def test_an_index_of_own_lines_writes_none_of_them_anew(tmp_path: Path) -> None:
+    """What a clone wrote itself is known by its bytes, with the end of the line that they have in a shard."""
+    written(tmp_path)
+    shutil.rmtree(cache_folder(tmp_path))
+    with patch("memkit.runtime.memory.index.chains.read_link", side_effect=AssertionError):
+        store, told = opened(tmp_path)
+        assert sorted(record.text for record in store.records(user_id="ada")) == TEXTS
+    assert not told
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_a_digest_of_bytes_that_are_no_line_makes_none(tmp_path: Path, end: bytes) -> None:
+    """A salt that stands twice, and of which one can be taken out so that no JSON is left, is no place in a chain."""
+    written(tmp_path)
+    line = unplaced(json.loads(shard_of(tmp_path).read_text().splitlines()[0])) | {"id": "z", "text": FORGED}
+    salt = 'a"},"k":"c'
+    rest = encode_line({**line, "salt": salt}).strip()[1:]
+    twice = b'"later":{"q":1,"salt":"%s","m":1,%s' % (salt.encode(), rest)
+    decoded = b"{" + twice.replace(b'"salt":"%s",' % salt.encode(), b"", 1) + end
+    digest = blake2b(f"\n{salt}\n\n".encode() + decoded, digest_size=16).hexdigest()
+    forged = b'{"link":"0.%s",%s' % (digest.encode(), twice)
+    assert decode_line(forged)["text"] == FORGED
+    shard_of(tmp_path).with_name("mallory.jsonl").write_bytes(forged + end)
+
+    store, told = opened(tmp_path)
+
+    assert sorted(record.text for record in store.records(user_id="ada")) == TEXTS
+    assert {problem.code for problem in told} == {"tampered"}

@@ -24,6 +24,7 @@ from ..log.log import (
     is_own,
     link_of,
     read_link,
+    read_own_link,
     shard_writer,
 )
 from ..record.lines import JSON
@@ -206,8 +207,11 @@ class Chains:
             key: By which this clone knows the writer's lines again; None for everybody else's.
             line: The line as it lies, where that is at hand.
         """
+        if key and line and (found := read_own_link(data, line, key)):
+            link, text = found
+            return entry_of(data, link), text
         try:
-            found = read_link(data, line)
+            found = read_link(data)
         except Forged as error:
             return str(error)
         if found is None:

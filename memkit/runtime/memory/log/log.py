@@ -66,7 +66,7 @@ def linked(
     text = encode_data(content).encode("utf-8", "surrogatepass")
     salt = _own_salt(text, parent, by, key) if key else _random()
     own = _digest(text, parent, salt, by)
-    place = {"link": f"{parent.hex() or FIRST}.{own.hex()}", "salt": salt} | ({"relinked": by} if by else {})
+    place = {"link": _link_text(parent, own), "salt": salt} | ({"relinked": by} if by else {})
     return content | place, Link(own, parent, _body(text))
 
 
@@ -76,12 +76,8 @@ def link_of(data: Mapping[str, JSON]) -> Link | None:
     return found and found[0]
 
 
-def read_link(data: Mapping[str, JSON], line: bytes = b"") -> tuple[Link, bytes] | None:
+def read_link(data: Mapping[str, JSON]) -> tuple[Link, bytes] | None:
     """Return where a line stands and what it says as bytes, or None for one that does not say.
-
-    Args:
-        data: The line, parsed.
-        line: The same as it lies, where that is at hand.
 
     Raises:
         Forged: It does not fit what it says of its place.
@@ -94,20 +90,34 @@ def read_link(data: Mapping[str, JSON], line: bytes = b"") -> tuple[Link, bytes]
         parent, claimed = b"" if before == FIRST else bytes.fromhex(before), bytes.fromhex(own)
     except ValueError:
         raise Forged("Its link is none.") from None
-    if not isinstance(salt, str) or not isinstance(by, str):
-        raise Forged(_CHANGED)
-    # Cut out of the line it is mostly what was written, and its digest says so; to write it anew takes much longer.
-    text = line.replace(b'"link":"%s",' % str(data["link"]).encode(), b"", 1).replace(
-        b'"salt":"%s",' % salt.encode("utf-8", "surrogatepass"), b"", 1
-    )
-    if not line or by or _digest(text, parent, salt, by) != claimed:
-        text = encode_data(unplaced(data)).encode("utf-8", "surrogatepass")
-        if _digest(text, parent, salt, by) != claimed:
-            raise Forged(_CHANGED)
+    text = encode_data(unplaced(data)).encode("utf-8", "surrogatepass")
+    if not isinstance(salt, str) or not isinstance(by, str) or _digest(text, parent, salt, by) != claimed:
+        raise Forged("It does not fit its link: it was changed after it was written.")
     return Link(claimed, parent, _body(text)), text
 
 
-_CHANGED = "It does not fit its link: it was changed after it was written."
+def read_own_link(data: Mapping[str, JSON], line: bytes, key: bytes) -> tuple[Link, bytes] | None:
+    """Return the same of a line that lies as who has ``key`` wrote it, without writing it anew; None for any other.
+
+    What it says is cut out of its bytes, in half the time. For others' lines that would not do: anybody can reckon
+    a digest, also of bytes that are no JSON once a salt, which may stand twice, is cut out. The salt of an own line is
+    made of what was written here, and nobody else can make one of other bytes.
+
+    Args:
+        data: The line, parsed.
+        line: The same as it lies.
+        key: By which this clone knows its writer's lines again.
+    """
+    link, salt = data.get("link"), data.get("salt")
+    if not isinstance(link, str) or not isinstance(salt, str) or "relinked" in data:
+        return None
+    text, parent = line.strip(), parent_of(data)
+    for name, value in (("link", link), ("salt", salt)):
+        text = text.replace(f'"{name}":"{value}",'.encode("utf-8", "surrogatepass"), b"", 1)
+    own = _digest(text, parent, salt, "")
+    if link != _link_text(parent, own) or salt != _own_salt(text, parent, "", key):
+        return None
+    return Link(own, parent, _body(text)), text
 
 
 def is_own(data: Mapping[str, JSON], link: Link, text: bytes, key: bytes) -> bool:
@@ -131,6 +141,10 @@ def _digits(text: str) -> bytes:
         return bytes.fromhex(text)
     except ValueError:
         return b""
+
+
+def _link_text(parent: bytes, own: bytes) -> str:
+    return f"{parent.hex() or FIRST}.{own.hex()}"
 
 
 def _own_salt(text: bytes, parent: bytes, by: str, key: bytes) -> str:
