@@ -20,10 +20,12 @@ from memkit.runtime.memory.index import index as whole_index
 from memkit.runtime.memory.index import words as word_index
 from memkit.runtime.memory.index.catalogue import copy_database
 from memkit.runtime.memory.index.corpus import CorpusIndex
+from memkit.runtime.memory.interface import ArchiveView, Judgement
 from memkit.runtime.memory.log.clone import cache_folder
+from memkit.runtime.memory.log.shards import ShardBatch
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.lines import encode_line
-from memkit.runtime.memory.record.record import Draft
+from memkit.runtime.memory.record.record import Draft, Origin
 
 
 def line(id: str, text: str, user_id: str = "ada", **more: object) -> str:
@@ -402,3 +404,53 @@ def test_a_list_of_some_types_is_the_same_whether_they_are_few_or_many(tmp_path:
                 id for id in wanted if id < f"{12:026d}"
             ]
         assert [record.id for record in corpus.records(types=("fact",), status="retired")] == [f"{7:026d}"]
+
+
+class LookingGate(OpenGate):
+    """A gate that looks for what an offer may repeat, as the real one does, and refuses nothing."""
+
+    def __init__(self) -> None:
+        """Start with nothing that was seen."""
+        self.near: list[str] = []
+
+    def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
+        """Note what is alike and admit ``draft``."""
+        self.near = [record.text for record in view.alike(draft.text, origin.user_id, 0.9)]
+        return super().judge(draft, origin, view, consented=consented)
+
+
+ALIKE = ["kettle red", "red kettle", "a red kettle", "the red kettle"]
+"""Each is looked for under one word of those before it."""
+
+
+def test_what_another_process_entered_is_looked_at_though_more_lines_came_since(
+    tmp_path: Path, open_store: OpenStore
+) -> None:
+    """A process that asked for a word before knows what another one entered under it, also when it fills the rest."""
+    gate = LookingGate()
+    with ArchivalStore(tmp_path, gate=gate) as asked:
+        for text in ALIKE[:2]:
+            note(asked, text)
+        note(open_store(), ALIKE[2])
+        pull(tmp_path, line("A", "tea at noon"))
+
+        note(asked, ALIKE[3])
+
+        assert sorted(gate.near) == sorted(ALIKE[:3])
+
+
+def test_what_was_not_kept_is_forgotten_before_another_process_takes_its_place(
+    tmp_path: Path, open_store: OpenStore
+) -> None:
+    """A process whose change failed knows what another one entered in the place of that."""
+    gate = LookingGate()
+    with ArchivalStore(tmp_path, gate=gate) as asked:
+        for text in ALIKE[:2]:
+            note(asked, text)
+        with patch.object(ShardBatch, "flush", side_effect=OSError("full")), pytest.raises(OSError, match="full"):
+            note(asked, "one lamp is not kept")
+        note(open_store(), ALIKE[2])
+
+        note(asked, ALIKE[3])
+
+        assert sorted(gate.near) == sorted(ALIKE[:3])

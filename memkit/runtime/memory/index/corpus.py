@@ -190,8 +190,13 @@ class CorpusIndex:
         take_in(self._sql, self._words, lines)
         self._seen = self.position()
 
+    def rollback(self) -> None:
+        """Drop what was entered and not kept; somebody else may bring the index as far with other lines."""
+        self.database.rollback()
+        self._words.forget_asked()
+
     def follow(self, position: Position) -> None:
-        """Note where this index is, which somebody else may have brought further since it was asked last."""
+        """Note where this index is, which somebody else may have brought further since it was asked or filled last."""
         if position != self._seen:
             self._words.forget_asked()
             self._seen = position

@@ -261,7 +261,7 @@ class Index:
         self.waiting = WaitingLines()
         self._followed.clear()
         for index in self._open.values():
-            index.database.rollback()
+            index.rollback()
         if self._catalogue is not None:
             self._catalogue.database.rollback()
 
@@ -309,12 +309,12 @@ class Index:
             return index
         with index.database.transaction():
             position = index.position()
+            index.follow(position)
             if position.generation != generation or not self._is_on_track(state, position):
                 self._clear(index, name, generation)
                 position = Position(generation, 0, "")
             if state:
                 self._fill(index, state[0], position.seq)
-        index.follow(index.position())
         return index
 
     def _clear(self, index: CorpusIndex, name: str, generation: int) -> None:
