@@ -375,3 +375,12 @@ def test_a_search_for_what_there_is_little_of_reads_little_more_in_a_larger_stor
         taken.append(steps(ask))
 
     assert taken[1] < 2 * taken[0], taken
+
+
+@given(st.lists(st.sampled_from("abcd")), st.sets(st.sampled_from("abxy")))
+def test_the_words_of_a_question_are_counted_with_one_look_at_each_of_a_record(
+    held: list[str], wanted: set[str]
+) -> None:
+    """A page that is pasted as a question costs no look at every word of every record for every word of its own."""
+    once = iter(held)
+    assert search.counted(once, wanted) == {word: held.count(word) for word in wanted & set(held)}

@@ -260,15 +260,19 @@ def _measured(
     beside = [document for document, (counts, _) in context.items() if document not in held and wanted & counts.keys()]
     measured = []
     for found in (*candidates, *corpus.found(beside)):
-        counts, length = context.get(found.document) or (counted(found.tokens, terms), len(found.tokens))
+        counts, length = context.get(found.document) or (counted(found.tokens, wanted), len(found.tokens))
         figures = lengthened if found.document in context else statistics
         measured.append(Measured(found, bm25(figures, terms, counts, length), coverage(query, counts)))
     return measured
 
 
-def counted(tokens: Sequence[str], terms: Iterable[str]) -> dict[str, int]:
-    """Return how often each of some terms is among tokens, without those that are not."""
-    return {term: count for term in terms if (count := tokens.count(term))}
+def counted(tokens: Iterable[str], wanted: Collection[str]) -> dict[str, int]:
+    """Return how often each of some words is among tokens, without those that are not; looks at each token once."""
+    found: dict[str, int] = {}
+    for token in tokens:
+        if token in wanted:
+            found[token] = found.get(token, 0) + 1
+    return found
 
 
 def _bridged(
@@ -449,10 +453,10 @@ class ByMeaning:
         near = self._vectors.nearest(corpus, self._query, limit, here)
         self.is_exact = self.is_exact and self._vectors.is_exact
         more = [document for document, similarity in near.items() if similarity >= self._floor and document not in here]
-        query = weighed(statistics, terms)
+        query, wanted = weighed(statistics, terms), set(terms)
         meant = []
         for found in corpus.found(more):
-            counts = counted(found.tokens, terms)
+            counts = counted(found.tokens, wanted)
             words = {"bm25": bm25(statistics, terms, counts, len(found.tokens)), "coverage": coverage(query, counts)}
             meant.append((found, {"relevance": 0.0, **words}))
         return fuse([*worded, *meant], near)
