@@ -605,7 +605,7 @@ class ArchiveReader:
 
     def consolidation(self, *, user_id: str | None = None, tell: "Tell | None" = None) -> "ConsolidationPlan":
         """Return what consolidating memory, of one user or of all, would do; ``tell`` finds better words for events."""
-        from ..lifecycle.consolidation import CoreState, LiveRecords, planned
+        from ..lifecycle.consolidation import KINDS, CoreState, LiveRecords, planned
 
         cores = {}
         for user in self.users() if user_id is None else [user_id]:
@@ -614,9 +614,10 @@ class ArchiveReader:
                 own = [edit for edit in history if edit["agent_id"] == agent]
                 cores[user, agent] = CoreState(self.core_sections(user, agent), own)
         with self._reading(user_id):
+            opened, names = self._index.corpus, self._names(user_id)
             return planned(
-                LiveRecords(self._index.corpus, self._names(user_id)), cores, self.settings, self._clock(),
-                user_id=user_id, barred=self.view.is_tombstoned, tell=tell,
+                LiveRecords(opened, names), cores, self.settings, self._clock(), user_id=user_id,
+                of_kinds=LiveRecords(opened, names, KINDS), barred=self.view.is_tombstoned, tell=tell,
             )  # fmt: skip
 
     def relation_graph(

@@ -19,6 +19,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ..record.lines import parse_time
 from ..record.record import TRUSTS, Record, audience_of
 from ..words.text import plain, query_terms, regex, stem
 from ..words.wording import EMPTY_WORDS, FUNCTION_WORDS, KEPT, SHORT, is_negation, is_number, words
@@ -215,8 +216,8 @@ def duplicate_groups(
     """Yield the groups of ``wanted`` records that say the same as their first one, which says it most fully.
 
     Only records of one user, type, scope and validity are compared, and clean ones apart from tainted ones; a record is
-    in one group at the most. Of each is held what its words are as numbers. It is read for those, again where another
-    one is as full, and again where it may be alike to one.
+    in one group at the most. Of each is held what its words are as numbers. It is read for those, and again where it
+    may be alike to another one; ``wanted`` is asked once of each, in their order.
     """
     texts = _Texts(records, wanted)
     for kind in texts.kinds():
@@ -227,10 +228,6 @@ def _kind(record: Record) -> tuple[object, ...]:
     return record.user_id, record.type, audience_of(record), record.valid_from, record.valid_until, bool(record.taint)
 
 
-def _fullness(record: Record) -> tuple[object, ...]:
-    return len(record.text), TRUSTS.index(record.trust), record.confidence, record.created_at, record.id
-
-
 class _Texts:
     """What is held of records that may repeat each other; a text is called by its number among those."""
 
@@ -239,7 +236,9 @@ class _Texts:
         self._places = array("I")
         self._kinds = array("q")
         self._fullness = array("Q")
-        """How full each is, but for what needs the record itself."""
+        """How much each says, how trusted and how sure it is; of two the larger number is the fuller one."""
+        self._seconds = array("I")
+        """When each was told; of two that are as full the later one comes first."""
         self._words = array("I")
         """Those of all texts, each as a number; in a text the rarest come first. Two of one number count as one."""
         self._ends = array("Q", [0])
@@ -249,6 +248,7 @@ class _Texts:
                 self._kinds.append(hash(_kind(record)))
                 trust = TRUSTS.index(record.trust)
                 self._fullness.append(len(record.text) << 36 | trust << 32 | int(record.confidence * (1 << 31)))
+                self._seconds.append(min(max(int(parse_time(record.created_at).timestamp()), 0), 2**32 - 1))
                 self._words.extend(set(_numbered(telling(record.text))))
                 self._ends.append(len(self._words))
         self._sort_words()
@@ -297,13 +297,10 @@ class _Texts:
         return self._records[self._places[number]]
 
     def _fullest_first(self, kind: "array[int]") -> "array[int]":
-        ordered = array("I")
-        for alike in _alike(kind, lambda number: -self._fullness[number]):
-            numbers = array("I", alike)
-            if len(numbers) > 1:
-                numbers = array("I", _ordered(numbers, lambda number: _fullness(self._record(number)), reverse=True))
-            ordered.extend(numbers)
-        return ordered
+        def fullness(number: int) -> tuple[int, int, int]:
+            return self._fullness[number], self._seconds[number], number
+
+        return array("I", _ordered(kind, fullness, reverse=True))
 
     def _near(self, ordered: "array[int]", at: float) -> dict[int, set[int]]:
         """Return for the rank of a text those of less full ones with one of its rarest words, and enough of all."""

@@ -323,9 +323,12 @@ class CorpusIndex:
         """Return the documents of all live records."""
         return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
 
-    def live_in_order(self) -> Iterator[int]:
-        """Yield the documents of all live records, in the order of their ids."""
-        return (row[0] for row in self._sql.execute("SELECT document FROM records WHERE +status='live' ORDER BY id"))
+    def live_in_order(self, types: Sequence[str] = ()) -> Iterator[int]:
+        """Yield the documents of all live records, or of those of ``types``, in the order of their ids."""
+        wanted = f"type IN ({','.join('?' * len(types))}) AND status='live' ORDER BY +id"
+        everything = "+status='live' ORDER BY id"
+        query = f"SELECT document FROM records WHERE {wanted if types else everything}"
+        return (row[0] for row in self._sql.execute(query, tuple(types)))
 
     def stored(self, id: str) -> "Folded | None":
         """Return a record in its present state, with its history."""

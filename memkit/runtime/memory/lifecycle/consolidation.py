@@ -307,10 +307,11 @@ class Consolidated(NamedTuple):
 class LiveRecords:
     """The live records of some corpora, those of each in the order of their ids, read when they are asked for."""
 
-    def __init__(self, opened: "Callable[[str], CorpusIndex]", names: Sequence[str]) -> None:
+    def __init__(self, opened: "Callable[[str], CorpusIndex]", names: Sequence[str], types: Sequence[str] = ()) -> None:
+        """Take which records there are, of some types or of all, in the corpora of these names."""
         self._opened = opened
         self._names = names
-        self._documents = [array("I", opened(name).live_in_order()) for name in names]
+        self._documents = [array("I", opened(name).live_in_order(types)) for name in names]
         self._starts = [0, *accumulate(map(len, self._documents))]
 
     def __len__(self) -> int:
@@ -344,27 +345,34 @@ def planned(
     now: datetime,
     *,
     user_id: str | None = None,
+    of_kinds: Iterable[Record] | None = None,
     barred: Barred = lambda user_id, text: False,
     tell: Tell | None = None,
 ) -> ConsolidationPlan:
-    """Return what to do about live ``records``, of one user or of all, and the core sections of users."""
+    """Return what to do about live ``records``, of one user or of all, and the core sections of users.
 
-    def is_over(record: Record) -> bool:
-        return bool(record.valid_until) and parse_time(str(record.valid_until)) < now
-
-    def is_asked(record: Record) -> bool:
-        return user_id in (None, record.user_id) and not item_of(record)
-
-    dropped = [
-        Dropped(record, f"expired on {record.valid_until}")
-        for record in records
-        if is_over(record) and is_asked(record)
-    ]
-    done = {drop.record.id for drop in dropped}
+    Args:
+        records: Those that are live.
+        cores: The core sections of each agent of each user.
+        settings: How memory is kept.
+        now: The present moment.
+        user_id: Whose records they have to be; anybody's by default.
+        of_kinds: Those of the records that are of ``KINDS``, where they can be read without the others.
+        barred: Says what may be told no more.
+        tell: Tells events in fewer words.
+    """
+    expired: dict[str, Record] = {}
+    done: set[str] = set()
 
     def is_left(record: Record) -> bool:
-        return record.key is None and record.id not in done and is_asked(record)
+        if user_id not in (None, record.user_id) or item_of(record):
+            return False
+        if record.valid_until and parse_time(record.valid_until) < now:
+            expired[record.id] = record
+            return False
+        return record.key is None and record.id not in done
 
+    dropped: list[Dropped] = []
     merges = []
     for group in duplicate_groups(records, settings.write.duplicate_at, is_left):
         trusted, others = _by_trust(group)
@@ -372,10 +380,15 @@ def planned(
         if len(trusted) > 1 and _is_sure(trusted, settings):
             merges.append(trusted)
         done.update(record.id for record in group)
+    over = (Dropped(record, f"expired on {record.valid_until}") for record in expired.values())
     return ConsolidationPlan(
-        tuple(dropped),
+        (*over, *dropped),
         tuple(merges),
-        tuple(episodes(filter(is_left, records), settings, now, barred=barred, tell=tell)),
+        tuple(
+            episodes(
+                filter(is_left, records if of_kinds is None else of_kinds), settings, now, barred=barred, tell=tell
+            )
+        ),
         tuple(
             compression
             for (user_id, agent_id), core in sorted(cores.items(), key=lambda item: (item[0][0], item[0][1] or ""))
