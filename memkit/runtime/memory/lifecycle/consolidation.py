@@ -380,15 +380,12 @@ def planned(
         if len(trusted) > 1 and _is_sure(trusted, settings):
             merges.append(trusted)
         done.update(record.id for record in group)
+    told = records if of_kinds is None else of_kinds
     over = (Dropped(record, f"expired on {record.valid_until}") for record in expired.values())
     return ConsolidationPlan(
         (*over, *dropped),
         tuple(merges),
-        tuple(
-            episodes(
-                filter(is_left, records if of_kinds is None else of_kinds), settings, now, barred=barred, tell=tell
-            )
-        ),
+        tuple(episodes(filter(is_left, told), settings, now, barred=barred, tell=tell)),
         tuple(
             compression
             for (user_id, agent_id), core in sorted(cores.items(), key=lambda item: (item[0][0], item[0][1] or ""))
