@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
+from memkit.runtime.backends.interface import SHARING
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.index.chains import HEADS_DAMAGED, root_of
@@ -166,13 +167,17 @@ def write_heads(root: Path, archive: ArchiveReader, git: Git) -> None:
     """Write down, to be committed and copied elsewhere, how far this clone is as a writer on this branch.
 
     What it is on another branch is written there alone: lines of one may lie here, uncommitted when a person changed
-    branches, and a file that both sides of a merge change is a conflict.
+    branches, and a file that both sides of a merge change is a conflict. On a server it writes by one name on all
+    branches, so that each of them has a file of its own about that name.
     """
-    heads = archive.own_heads()
-    for writer in _of_other_branches(heads, git, head_branch(root)):
+    heads, branch = archive.own_heads(), head_branch(root)
+    for writer in _of_other_branches(heads, git, branch):
         del heads[writer]
+    name = archive.log.writer
+    of_all = {name, name + SHARING} if branch and "-" not in name else set[str]()
     for writer, head in heads.items():
-        path = root / HEADS / f"{writer}.json"
+        mark = f".{branch_mark(branch)}" if branch and writer in of_all else ""
+        path = root / HEADS / f"{writer}{mark}.json"
         content = _as_file({"writer": writer, **head})
         require_writable_inside(root, path)
         if not path.is_file() or path.read_bytes() != content:

@@ -247,6 +247,34 @@ def test_upkeep_goes_on(memkit: Memkit, store: Path, url: str) -> None:
     assert memkit("fsck", "--heads", str(store / "archive" / "heads"))[0] == 0
 
 
+def test_heads_of_two_branches_merge(memkit: Memkit, store: Path, url: str) -> None:
+    """On a server a clone writes by one name on every branch, and no file about it is changed on both sides."""
+    ids = remembered(memkit)
+    assert move(memkit, url)[0] == 0
+
+    def tell(text: str, scope: str = "user") -> None:
+        assert memkit("memory", "add", text, "--user", "ann", "--scope", scope)[0] == 0
+        assert memkit("commit")[0] == 0
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", str(store), "-c", "user.name=A", "-c", "user.email=a@b", *words], check=True)
+
+    tell("Ann has a cat")
+    git("checkout", "-q", "-b", "trial")
+    tell("Ann has a bicycle")
+    tell("The lift is broken", "shared")
+    git("checkout", "-q", "main")
+    tell("Ann sings")
+    tell("The canteen is closed", "shared")
+
+    git("merge", "-q", "--no-edit", "trial")
+
+    assert memkit("fsck")[0] == 0
+    assert memkit("fsck", "--heads", str(store / "archive" / "heads"))[0] == 0
+    assert memkit("memory", "forget", ids[0], "--user", "ann")[0] == 0
+    assert memkit("commit")[0] == 0
+
+
 def test_a_line_that_was_changed_in_the_database_is_withheld(memkit: Memkit, url: str, owner: str) -> None:
     """Whoever owns the tables can write what they like, and fsck names it."""
     ids = remembered(memkit)
