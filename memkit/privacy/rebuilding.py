@@ -12,15 +12,17 @@ import re
 import shutil
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from memkit.errors import EnvironmentFault
-from memkit.privacy.belonging import ARCHIVE, SUFFIX
+from memkit.privacy.belonging import ARCHIVE, SUFFIX, holds_lines, objects_in
 from memkit.privacy.repository import IndexEntry, Repository
 from memkit.privacy.scan import Remainder
+from memkit.runtime.memory.log.log import claimed_link
+from memkit.store.chain_history import head_without
 from memkit.store.git_process import GitObject, Plumbing, joined, tree_entries
 
 TREE, LINK = b"40000", b"160000"
@@ -55,6 +57,8 @@ class History:
         self._trees: dict[tuple[str, str], str | None] = {}
         self._blobs: dict[tuple[str, str], str | None] = {}
         self._tags: dict[str, str | None] = {}
+        self._gone = set[str]()
+        """Links of lines that went or were linked anew; a tree's months come before its heads, which may name them."""
 
     def commit(self, id: str) -> str:
         """Return the new id of a commit whose parents were mapped before."""
@@ -83,9 +87,20 @@ class History:
         place = self._remainder.kind(path)  # equal content at places that are treated alike is read once
         if (id, place) not in self._blobs:
             found = self._object(id)
-            data = self._remainder.content(found.data, place)
+            data = self._without_chains(self._remainder.content(found.data, place), found.data, place)
             self._blobs[id, place] = self._same(found, data) if data or not found.data else None
         return self._blobs[id, place]
+
+    def _without_chains(self, data: bytes, before: bytes, place: str) -> bytes:
+        """Return what stays of a file; of heads, without the chains that had come to what is gone."""
+        if not place.startswith(_IN_ARCHIVE):
+            return data
+        if not holds_lines(place):
+            return head_without(data, self._gone)
+        if data != before:
+            old, new = set(before.split(b"\n")), set(data.split(b"\n"))
+            self._gone |= _links_in(old - new) - _links_in(new - old)
+        return data
 
     def notes(self, id: str) -> str:
         """Return the new id of a commit of notes: each note follows the commit that it is about."""
@@ -223,6 +238,10 @@ class History:
             if subject is not None:
                 note = self._object(entry)
                 into.append((mode, subject.encode(), self._same(note, self._message(note.data))))
+
+
+def _links_in(lines: Iterable[bytes]) -> set[str]:
+    return {claimed_link(data).hex() for line in lines for _, data in objects_in(line)}
 
 
 def _tree_data(entries: list[tuple[bytes, bytes, str]]) -> bytes:

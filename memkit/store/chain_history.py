@@ -203,23 +203,38 @@ def tips_of_heads(root: Path) -> set[str]:
 
 def heads_without(root: Path, links: Collection[str]) -> Iterator[tuple[Path, bytes]]:
     """Yield the heads of the store that had come to lines which an erasure takes away or links anew, without those."""
-    for path, head in _heads_of_users(root):
-        users = {mark: one for mark, one in head["users"].items() if one["tip"] not in links}
-        if len(users) != len(head["users"]):
-            count, root_hash = (
-                sum(one["count"] for one in users.values()),
-                root_of(one["tip"] for one in users.values()),
-            )
-            yield path, _as_file({**head, "count": count, "root": root_hash, "users": users})
+    for path, _ in _heads_of_users(root):
+        content = path.read_bytes()
+        if (rest := head_without(content, links)) != content:
+            yield path, rest
+
+
+def head_without(content: bytes, links: Collection[str]) -> bytes:
+    """Return a file of heads without the chains that had come to lines with these links; another file as it is."""
+    head = _head_of_users(content)
+    if head is None:
+        return content
+    users = {mark: one for mark, one in head["users"].items() if one["tip"] not in links}
+    if len(users) == len(head["users"]):
+        return content
+    count, root_hash = sum(one["count"] for one in users.values()), root_of(one["tip"] for one in users.values())
+    return _as_file({**head, "count": count, "root": root_hash, "users": users})
 
 
 def _heads_of_users(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Yield the files of heads that read as such; 'fsck' says what is wrong with the others."""
     for path in sorted((root / HEADS).glob("*.json")):
-        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            head = json.loads(path.read_bytes())
-            if all(isinstance(one["tip"], str) and one["count"] + 0 >= 0 for one in head["users"].values()):
+        with suppress(OSError):
+            if (head := _head_of_users(path.read_bytes())) is not None:
                 yield path, head
+
+
+def _head_of_users(content: bytes) -> dict[str, Any] | None:
+    with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        head: dict[str, Any] = json.loads(content)
+        if all(isinstance(one["tip"], str) and one["count"] + 0 >= 0 for one in head["users"].values()):
+            return head
+    return None
 
 
 def _as_file(head: Mapping[str, Any]) -> bytes:

@@ -111,6 +111,23 @@ def test_memory_that_was_carried_to_another_branch_merges(store: Path, capsys: p
     assert run(["fsck", "--heads", str(store / "archive" / "heads"), "--store", str(store)]) == 0
 
 
+def test_an_erasure_takes_the_heads_of_all_branches_along(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On no branch, and in no commit before, does what memkit took out look as if somebody had cut it off."""
+    tell(store, "Ada likes tea")
+    assert run(["memory", "add", "Bob rows", "--user", "bob", "--store", str(store)]) == 0
+    git(store, "checkout", "-q", "-b", "trial")
+    tell(store, "Ada works as a nurse")
+    git(store, "checkout", "-q", "main")
+    tell(store, "Ada lives in Graz")
+
+    assert run(["memory", "erase", "--user", "bob", "--yes", "--store", str(store)]) == 0
+
+    assert not git(store, "status", "--porcelain")
+    for place in ("trial", "main", "main~1"):
+        git(store, "checkout", "-q", place)
+        assert run(["fsck", "--store", str(store)]) == 0, place
+
+
 def test_a_clock_that_went_backwards_turns_no_order_round(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Within one shard the later line is the later word, whatever its time says, also after a merge and a repair."""
     run(["git", "setup", "--store", str(store)])
