@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _FILE = "journal.json"
 _NEW, _OLD, _FILES, _NEEDLES = "git", "old", "files", "needles"
+NOTHING_FOUND = "nothing_found"
+"""The key of what is owed that says whether only others, such as who runs a server, can have something left."""
 UNPROVEN = "An erasure was carried out and is not proven. Run 'memkit memory erase' for the same user again."
 _MARK = "memkit-erasure"
 """Lies in the new repository, so that it can be told from the old one after the exchange."""
@@ -264,11 +266,13 @@ class Unproven:
 
     def of(self, digest: str) -> Mapping[str, Any] | None:
         """Return what is owed of the person whom a keyed digest stands for, or None."""
-        try:
-            owed = json.loads(self._file(digest).read_bytes())
-        except (OSError, ValueError):
-            return None
-        return owed if isinstance(owed, dict) and owed.get("digest") == digest else None
+        owed = self._read(self._file(digest))
+        return owed if owed is not None and owed.get("digest") == digest else None
+
+    def is_left_to_others(self) -> bool:
+        """Return whether nothing was found here of anybody of whom something is owed: to look again finds no more."""
+        owed = [self._read(path) for path in self.folder.glob("*.json")]
+        return all(one is not None and one.get(NOTHING_FOUND) is True for one in owed)
 
     def marks_of(self, owed: Mapping[str, Any]) -> FiledMarks:
         """Return the digests of what to look for.
@@ -313,6 +317,14 @@ class Unproven:
     def places(self, digest: str) -> tuple[Path, ...]:
         """Return the files of what is owed of one person."""
         return self._file(digest), self._needles(digest)
+
+    @staticmethod
+    def _read(path: Path) -> dict[str, Any] | None:
+        try:
+            owed = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return owed if isinstance(owed, dict) else None
 
     def _file(self, digest: str) -> Path:
         return self.folder / f"{digest[:32]}.json"

@@ -16,7 +16,7 @@ from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, StoreNo
 from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.targets import installed_source
 from memkit.privacy.belonging import ARCHIVE, Subject, holds_lines, objects_in
-from memkit.privacy.journal import ErasureJournal, Unproven
+from memkit.privacy.journal import NOTHING_FOUND, ErasureJournal, Unproven
 from memkit.privacy.needles import KeptNeedles, Shipped
 from memkit.privacy.rebuilding import Rebuilt, rebuild
 from memkit.privacy.repository import Repository, repository_of
@@ -96,7 +96,12 @@ class Erasure:
     @property
     def proven(self) -> bool:
         """Return whether nothing was found and nothing is left to others."""
-        return not self.unprovable and not any(place.traces for place in self.scanned)
+        return not self.unprovable and not self.found
+
+    @property
+    def found(self) -> bool:
+        """Return whether something of the person is left in a place that was looked through."""
+        return any(place.traces for place in self.scanned)
 
 
 def erase_user(
@@ -165,7 +170,7 @@ def erase_user(
         if erasure.proven:
             Unproven(workspace.root).settle(owed["digest"])
         else:
-            Unproven(workspace.root).keep(owed, needles.marks)
+            Unproven(workspace.root).keep({**owed, NOTHING_FOUND: not erasure.found}, needles.marks)
         return erasure
 
 

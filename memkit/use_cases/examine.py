@@ -129,8 +129,16 @@ def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
         yield _tried("skills", lambda: _loaded(lambda: load_skills(root)))
         yield _tried("domains", lambda: _domains(root))
         yield from (DoctorCheck(*found) for found in _privacy(workspace))
-        owed = ErasureJournal(root).phase is not None or Unproven(root).folder.is_dir()
-        yield DoctorCheck("erasure", not owed, UNPROVEN if owed else "none is under way")
+        yield _erasure(root)
+
+
+def _erasure(root: Path) -> DoctorCheck:
+    unproven, under_way = Unproven(root), ErasureJournal(root).phase is not None
+    if not under_way and not unproven.folder.is_dir():
+        return DoctorCheck("erasure", True, "none is under way")
+    if under_way or not unproven.is_left_to_others():
+        return DoctorCheck("erasure", False, UNPROVEN)
+    return DoctorCheck("erasure", True, "nothing is found here any more; certificates name what is left to others")
 
 
 def _tried(name: str, look: Callable[[], str]) -> DoctorCheck:

@@ -226,6 +226,10 @@ def test_an_erasure_covers_the_server_and_names_what_it_cannot_prove(
     assert memkit("fsck", "--heads", str(store / "archive" / "heads"))[0] == 0
     code, _, _ = memkit("memory", "add", "Ann prefers espresso", "--user", "ann")
     assert code == 1, "an erased value is barred"
+    code, found, _ = memkit("doctor", "--json")
+    assert code == 0, "what others keep is no fault here, and to erase again would not end it"
+    told = next(one["detail"] for one in found["data"]["checks"] if one["name"] == "erasure")
+    assert "left to others" in told
 
 
 def test_upkeep_goes_on(memkit: Memkit, store: Path, url: str) -> None:
