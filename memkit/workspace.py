@@ -266,8 +266,14 @@ class Workspace:
             if event["event"] == "damage":
                 self._heard([one._replace(path=f"{moment.commit[:10]}:{one.path}") for one in event["problems"]])
 
+        log = TreeLog(self.git, moment.commit)
+        if moment.on_server and not log.shards():
+            self.notice(
+                f"In the commit {moment.commit[:12]} memory lay on a server, and git holds none of it. "
+                "'memkit memory snapshot' keeps a point in time to look back to."
+            )
         past = ArchiveReader(
-            TreeLog(self.git, moment.commit),
+            log,
             cache=index_folder(self.cache, moment.commit),
             **self._usual(self._sealer(seals=False)) | {"clock": lambda: moment.at, "observe": heard},
         )

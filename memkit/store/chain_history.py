@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from memkit.errors import EnvironmentFault, StoreFault, UsageError
+from memkit.errors import EnvironmentFault, MemkitError, StoreFault, UsageError
 from memkit.runtime.backends.interface import SHARING
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
@@ -350,6 +350,8 @@ class Moment:
     """When it was made."""
     holds_store: bool = True
     """Whether there was a store at all."""
+    on_server: bool = False
+    """Whether memory lay on a server then."""
 
 
 def moment_of(git: Git, name: str) -> Moment:
@@ -362,7 +364,20 @@ def moment_of(git: Git, name: str) -> Moment:
     objects = _objects(git)
     commit = objects.commit_id(name)
     seconds = git.run("log", "--no-walk", "--no-show-signature", "--format=%ct", commit).strip()
-    return Moment(commit, datetime.fromtimestamp(int(seconds), UTC), objects.has(commit, MANIFEST))
+    holds_store = objects.has(commit, MANIFEST)
+    on_server = holds_store and _names_server(git.run("show", f"{commit}:./{MANIFEST}"))
+    return Moment(commit, datetime.fromtimestamp(int(seconds), UTC), holds_store, on_server)
+
+
+def _names_server(manifest: str) -> bool:
+    """Return whether a ``memkit.yaml`` keeps memory elsewhere than in files."""
+    from memkit.store.yaml import load_yaml
+
+    with suppress(MemkitError, AttributeError, KeyError, TypeError):
+        return (
+            "backends" in manifest and load_yaml(manifest.encode()).data["backends"].get("archive", "files") != "files"
+        )
+    return False
 
 
 class CommitShards:

@@ -244,9 +244,12 @@ def test_upkeep_goes_on(memkit: Memkit, store: Path, url: str) -> None:
     memkit("memory", "forget", ids[0], "--user", "ann")
     assert "espresso" not in memkit("memory", "search", "espresso", "--user", "ann")[1]
     assert "espresso" in memkit("memory", "search", "espresso", "--user", "ann", "--at", "kept")[1]
+    assert "lay on a server" not in memkit("memory", "search", "espresso", "--user", "ann", "--at", "kept")[2]
+    assert "lay on a server" in memkit("memory", "search", "espresso", "--user", "ann", "--at", "HEAD")[2]
     for words in (["memory", "consolidate"], ["memory", "sweep"], ["index", "rebuild"], ["doctor"], ["commit"]):
         assert memkit(*words)[0] == 0, words
-    assert memkit("memory", "blame", ids[1], "--user", "bob")[0] == 0
+    code, said, _ = memkit("memory", "blame", ids[1], "--user", "bob")
+    assert code == 0 and "not in git" in said and "memkit commit" not in said
     assert list((store / "archive" / "heads").glob("*.json"))
     assert memkit("fsck", "--heads", str(store / "archive" / "heads"))[0] == 0
 

@@ -429,15 +429,18 @@ def blame(front: Front, record_id: str, user: str | None) -> None:
 
     lines = blame_record(front.workspace, record_id, user=user)
     data = {"id": record_id, "lines": [asdict(line) for line in lines]}
-    front.answer(data, [text for line in lines for text in _blame_lines(line)])
+    server = front.workspace.server
+    without = f"kept in {server.shown}, not in git" if server else "not committed yet: memkit commit"
+    front.answer(data, [text for line in lines for text in _blame_lines(line, without)])
 
 
-def _blame_lines(line: BlamedLine) -> list[str]:
+def _blame_lines(line: BlamedLine, without: str) -> list[str]:
+    """Return what is said of a line; ``without`` of one that no commit brought."""
     session = f" in session {line.session_id}" if line.session_id else ""
     if line.commit:
         brought = f"{line.commit[:12]}  {(line.committed_at or '')[:10]}  {line.author}  {line.subject}"
     else:
-        brought = "not committed yet: memkit commit"
+        brought = without
     place = f"{line.path}:{line.line}"
     what = one_line(f"{line.op} by {line.actor}{session}")
     return [

@@ -155,6 +155,7 @@ def life(workspace: Workspace, visit: Visit, asked: Asked, name: str) -> Shown:
         ],
         "counts": {kind: len(getattr(account, kind)) for kind in ("retrieved", "injected", "cited", "lost")},
         "lines": None,
+        "on_server": workspace.server is not None,
     }
     if asked.get("commits"):
         with suppress(MemkitError):
