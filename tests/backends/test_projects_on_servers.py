@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,6 +84,26 @@ def test_what_one_instance_of_a_project_heard_another_one_knows(
         lines = [json.loads(row[0]) for row in connection.execute("SELECT line FROM memkit.lines").fetchall()]
     assert [line["text"] for line in lines if "text" in line] == ["Ann prefers espresso over latte"]
     assert not list(one.memory.rglob("archive/*/*.jsonl"))
+
+
+@pytest.mark.timeout(600)
+def test_a_project_names_what_its_servers_take(instances: tuple[Instance, Instance]) -> None:
+    """It requires the libraries and names the variables, and its own tests need no server."""
+    one, _ = instances
+    known = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "compiled_from_the_store", "tests"]
+    tried = subprocess.run(
+        [sys.executable, *words], cwd=one.project, env={**known, "PYTHONPATH": str(one.runtime)}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+
+    assert tried.returncode == 0, tried.stdout
+    required = tomllib.loads((one.project / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    assert {"psycopg", "redis"} <= {re.split(r"\W", one)[0] for one in required}
+    for name in one.servers:
+        assert f"\n{name}=\n" in (one.project / ".env.example").read_text(encoding="utf-8")
+        assert f"`{name}`" in (one.project / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.timeout(600)

@@ -24,7 +24,8 @@ ARCHIVES = {"postgresql": "postgres:PostgresLog", "postgres": "postgres:Postgres
 """Schemes of an archive, and what keeps it; imported where it is used."""
 WORKING = {"redis": "redis_state:RedisState", "rediss": "redis_state:RedisState"}
 """The same of the tiers that live for a while."""
-EXTRAS = {"postgres": "postgres", "redis_state": "redis"}
+LIBRARIES = {"postgres": ("'psycopg[binary,pool]'", "postgres"), "redis_state": ("redis", "redis")}
+"""What a module needs, as pip takes it, and the extra of memkit's that installs it."""
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _SECRET = re.compile(r"(?i)(password|passwd|token|secret|sslkey|sslpassword)")
 

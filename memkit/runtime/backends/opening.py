@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .interface import ARCHIVES, EXTRAS, WORKING, BackendAddress, BackendAway, Instance
+from .interface import ARCHIVES, LIBRARIES, WORKING, BackendAddress, BackendAway, Instance
 
 if TYPE_CHECKING:
     from ..memory.log.log import Log
@@ -31,7 +31,8 @@ def loaded(known: Mapping[str, str], where: BackendAddress) -> Any:
     try:
         return getattr(import_module(f".{module}", __package__), name)
     except ImportError as error:
-        extra = EXTRAS[module]
+        library, extra = LIBRARIES[module]  # a project has no memkit
         raise BackendAway(
-            f"{where.kind} needs a library that is not here ({error.name}): pip install 'memkit-agent[{extra}]'."
+            f"{where.kind} needs a library that is not here ({error.name}): pip install {library} (the extra "
+            f"memkit-agent[{extra}])."
         ) from None

@@ -16,6 +16,7 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -864,6 +865,7 @@ class Standing:
     def test_what_was_compiled_from_the_store_loads(self, own_project: Project) -> None:
         """The store's own policies, domains, settings and tools fit the rooms."""
         settings = load_settings(own_project, {"MEMORY_DIR": "."})
+        settings = replace(settings, values={**settings.values, "backends": {}})  # a server of the store's is not here
 
         verdict = guard_of(settings.policies).decide("no such tool", {}, {})
         assert "policy_set" not in [finding.name for finding in verdict.policies]
