@@ -193,7 +193,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         """Remove the checkpoints of runs with their writes, in every thread."""
         runs = set(run_ids)
         with self.plug.writing():
-            for path in sorted(self._folder.glob("*.jsonl")):
+            for path in self._files():
                 lines = self._lines(path)
                 gone = {_place(line) for line in lines if line["kind"] == "checkpoint" and line.get("run_id") in runs}
                 if gone:
@@ -287,12 +287,12 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         """Return the files of a thread, whoever of the users it is of."""
         if self.plug.user is not None:
             return [self._folder / f"{session_digest(self.plug.user, str(thread_id))}.jsonl"]
-        return [path for path in sorted(self._folder.glob("*.jsonl")) if self._name(path) == str(thread_id)]
+        return [path for path in self._files() if _first(path).get("session_id") == str(thread_id)]
 
-    def _name(self, path: Path) -> str:
-        with path.open("rb") as file:
-            line = file.readline()
-        return str(json.loads(line)["session_id"]) if line.endswith(b"\n") else ""
+    def _files(self) -> Sequence[Path]:
+        """Return the files of all threads; with a bound user of theirs alone."""
+        user, found = self.plug.user, sorted(self._folder.glob("*.jsonl"))
+        return found if user is None else [path for path in found if _first(path).get("user_id") == user]
 
     def _read(self, path: Path) -> _Thread:
         """Return what a thread's file says, reading only what came since."""
@@ -390,7 +390,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         asked = config["configurable"] if config else {}
         wanted = get_checkpoint_id(config) if config else None
         with self.plug.writing():
-            paths = [self._path(config)] if config else sorted(self._folder.glob("*.jsonl"))
+            paths = [self._path(config)] if config else self._files()
             threads = [self._read(path) for path in paths]
         for thread in threads:
             for namespace, held in thread.checkpoints.items():
@@ -428,6 +428,14 @@ class MemkitSaver(BaseCheckpointSaver[int]):
 
 def _typed(value: tuple[str, bytes]) -> tuple[str, str]:
     return value[0], b64encode(value[1]).decode()
+
+
+def _first(path: Path) -> Mapping[str, Any]:
+    """Return the first line of a file, whose user and thread are never sealed; nothing where a kill cut it short."""
+    with path.open("rb") as file:
+        line = file.readline()
+    found: Mapping[str, Any] = json.loads(line) if line.endswith(b"\n") else {}
+    return found
 
 
 def _place(line: Mapping[str, Any]) -> tuple[str, str]:

@@ -487,7 +487,22 @@ def test_checkpoints_are_one_users_sealed_exported_and_erased(store: Path, capsy
     memkit(store, capsys, "memory", "erase", "--user", "ada", "--yes", "--out", str(store.parent / "c.json"))
     with MemkitSaver(store, user="ada") as saver:
         assert saver.get_tuple(config) is None
+    with MemkitSaver(store, user="bob") as saver:
         assert next(iter(saver.list(None, limit=1))).checkpoint["channel_values"]["n"] == 6
+
+
+def test_a_bound_user_sees_no_checkpoint_of_another(store: Path) -> None:
+    """Neither a list of all threads nor a deletion by runs reaches beyond the user; without one the host means all."""
+    config: Any = {"configurable": {"thread_id": "t"}, "metadata": {"run_id": "r"}}
+    with MemkitSaver(store, user="ada", consent=True) as saver:
+        counting(saver).invoke({"n": 1, "said": "ok"}, config)
+        kept = len(list(saver.list(None)))
+        with MemkitSaver(saver.plug.store, user="bob", consent=True) as bobs:
+            assert not list(bobs.list(None))
+            bobs.delete_for_runs(["r"])
+        assert kept and len(list(saver.list(None))) == kept
+        with MemkitSaver(saver.plug.store) as host:
+            assert len(list(host.list(None))) == kept
 
 
 def test_a_checkpoint_with_a_secret_is_refused(store: Path) -> None:
