@@ -388,9 +388,18 @@ class MemkitStore(BaseStore):
         self.close()
 
 
+def _prefix(op: Op) -> object:
+    return op.namespace_prefix if isinstance(op, SearchOp) else ()
+
+
 def _checked(op: Op) -> Op:
     """Return an operation whose namespace can be one; raises ``InvalidNamespaceError``."""
+    if isinstance(namespace := op.namespace if isinstance(op, GetOp | PutOp) else _prefix(op), str):
+        # As a sequence it is its letters, and the first of them would be the user.
+        raise InvalidNamespaceError(f"A namespace is a tuple of texts. Write ({namespace!r:.80},).")
     validate_op_namespace(op)
+    if isinstance(op, SearchOp) and (op.limit < 0 or op.offset < 0):
+        raise UsageError(f"limit and offset of a search count from 0: {min(op.limit, op.offset)} is below.")
     if isinstance(op, GetOp | PutOp):
         if not op.namespace:
             raise InvalidNamespaceError("Namespace cannot be empty.")

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 
 pytest.importorskip("langgraph.store.base")
 
-from langgraph.store.base import GetOp, PutOp, SearchOp
+from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
 
 from memkit import MemkitError, Refused, StoreNotFound, open_store
 from memkit.cli.main import run
+from memkit.errors import UsageError
 from memkit.integrations.langgraph import MemkitSaver, MemkitStore
 
 ADA = ("ada", "prefs")
@@ -180,6 +181,21 @@ def test_a_bound_user_is_the_only_one(store: Path, items: MemkitStore) -> None:
 
 
 # What a user may hand in.
+
+
+def test_a_text_is_no_namespace(items: MemkitStore) -> None:
+    """Its letters would be the levels, and the first letter the user; a count below nothing is told in plain words."""
+    for wrong in (
+        lambda: items.put("ada", "k", {"text": "Ada sails"}),  # type: ignore[arg-type]
+        lambda: items.get("ada", "k"),  # type: ignore[arg-type]
+        lambda: items.search("ada"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidNamespaceError, match="tuple"):
+            wrong()
+    assert not items.list_namespaces()
+    for count in ({"limit": -1}, {"offset": -1}):
+        with pytest.raises(UsageError, match="count from 0"):
+            items.search(ADA, query="boat", **count)
 
 
 def test_a_namespace_of_twenty_levels(items: MemkitStore) -> None:
