@@ -605,8 +605,13 @@ def test_no_password_is_ever_shown(secret: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["mysql://ann:hunter2@db/x", "$", "$A B", "$(id)", "nowhere", "", "postgresql://h:x/"]
-)
+    "given",
+    [
+        "mysql://ann:hunter2@db/x", "$", "$A B", "$(id)", "nowhere", "", "postgresql://h:x/",
+        "postgresql://ann:pass@hunter2@db/x", "postgresql://ann:12/hunter2@db/x", "postgresql://ann:12#hunter2@db/x",
+        "postgresql://ann:12?hunter2@db/x",
+    ],
+)  # fmt: skip
 def test_what_is_no_address_is_refused_without_being_repeated(given: str) -> None:
     """A message may stand in a log."""
     with pytest.raises(WrongAddress) as refused:

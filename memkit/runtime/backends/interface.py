@@ -88,7 +88,10 @@ def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, st
         what = f"{scheme.lower()}://…" if found and scheme.isalnum() and len(scheme) < 20 else "That"
         raise WrongAddress(f"{what} is no back end for this. {known}")
     try:
-        _ = urlsplit(text).port
+        parts = urlsplit(text)
+        _ = parts.port
+        if parts.netloc.count("@") > 1 or "@" in parts.path + parts.query.partition("=")[0] + parts.fragment:
+            raise WrongAddress("In a password write %40 for @, %2F for /, %3F for ? and %23 for #.")
     except ValueError:
         raise WrongAddress(f"The address has a port or a host that cannot be. {known}") from None
     if "\0" in text or any(letter.isspace() for letter in text):

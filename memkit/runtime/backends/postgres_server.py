@@ -148,7 +148,8 @@ class PostgresServer:
             raise InvalidRecord(f"PostgreSQL cannot keep this: {error.reason}.") from None
 
     def _explained(self, error: psycopg.Error) -> Exception:
-        said = masked(str(error).split("\nHINT")[0].split("\nMultiple")[0], self._url).rstrip(".") + "."
+        said = masked(str(error).split("\nHINT")[0].split("\nMultiple")[0], self._url).rstrip(".")
+        said += "" if said.endswith("?") else "."
         match error:
             case errors.SerializationFailure() | errors.DeadlockDetected():
                 return ConnectionLost(said, may_come=True)

@@ -85,7 +85,9 @@ class RedisState:
             self._redis.ping()
             self._require_fit()
         except redis.RedisError as error:
-            raise BackendAway(f"Redis at {self.shown} cannot be reached: {masked(str(error), self._url)}.") from None
+            raise BackendAway(
+                f"Redis at {self.shown} cannot be reached: {masked(str(error), self._url).rstrip('.')}."
+            ) from None
 
     def remark(self) -> str:
         """Return what of the server's settings lets things go before their time; empty where nothing does."""
