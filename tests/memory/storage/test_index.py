@@ -18,13 +18,13 @@ from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index import corpus as corpus_index
 from memkit.runtime.memory.index import index as whole_index
 from memkit.runtime.memory.index import words as word_index
-from memkit.runtime.memory.index.catalogue import copy_database
+from memkit.runtime.memory.index.catalogue import OPEN_AT_ONCE, copy_database
 from memkit.runtime.memory.index.corpus import CorpusIndex
 from memkit.runtime.memory.interface import ArchiveView, Judgement
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.runtime.memory.log.shards import ShardBatch
 from memkit.runtime.memory.record.events import Event
-from memkit.runtime.memory.record.lines import encode_line
+from memkit.runtime.memory.record.lines import encode_line, new_id
 from memkit.runtime.memory.record.record import Draft, Origin
 
 
@@ -50,6 +50,20 @@ archive = ArchivalStore(sys.argv[1])
 archive.search("espresso", user_id="ada")
 archive.close()
 """
+
+
+def test_what_all_of_many_users_said_is_listed_as_it_was_told(tmp_path: Path, open_store: OpenStore) -> None:
+    """However many they are: more files of users than are open at a time, one of them begun by what came last."""
+    users = [f"user {number}" for number in range(3 * OPEN_AT_ONCE)]
+    told = [(user, f"2026-01-{day:02}T00:00:00.000000Z") for day in (2, 1) for user in users]
+    pull(tmp_path, *(line(new_id(), "tea", user, created_at=at) for user, at in told))
+    store = open_store()
+
+    listed = list(store.told(user_id=None, status="held"))
+
+    assert [record.created_at[:10] for record in listed] == ["2026-01-01"] * len(users) + ["2026-01-02"] * len(users)
+    assert sorted(record.user_id for record in listed) == sorted(2 * users)
+    assert sorted(listed, key=lambda record: record.id) == store.records(user_id=None)
 
 
 def test_a_copy_of_the_index_takes_no_lock_from_who_writes_on(tmp_path: Path, open_store: OpenStore) -> None:

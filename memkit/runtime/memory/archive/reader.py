@@ -4,10 +4,11 @@ A search at the command line is a process of its own, so what only some question
 """
 
 import json
+import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import date, datetime
 from functools import cached_property
 from heapq import merge
@@ -15,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from ..index.catalogue import explained
+from ..index.catalogue import OPEN_AT_ONCE, explained
 from ..index.chains import MISSING, TAMPERED, TORN
 from ..index.corpus import CorpusIndex
 from ..index.index import Index
@@ -77,6 +78,25 @@ def _id(record: Record) -> str:
 
 def _told(record: Record) -> str:
     return told_when(record.created_at, record.id)
+
+
+def _merged(held: Iterable[Iterator[Record]]) -> Iterator[Record]:
+    return merge(*held, key=_told)
+
+
+def _sorted_aside(held: Iterable[Iterator[Record]]) -> Iterator[Record]:
+    """Yield the records of many corpora in the order in which they were told, of which one at a time is read.
+
+    They are sorted by SQLite, in a file without a name where they are many.
+    """
+    with closing(sqlite3.connect("", isolation_level=None)) as aside:
+        aside.execute("CREATE TABLE told(moment TEXT, data TEXT)")
+        aside.execute("BEGIN")
+        for records in held:
+            rows = ((_told(record), json.dumps(record.to_data())) for record in records)
+            aside.executemany("INSERT INTO told VALUES(?, ?)", rows)
+        for (data,) in aside.execute("SELECT data FROM told ORDER BY moment"):
+            yield Record.from_checked(json.loads(data))
 
 
 class ArchiveReader:
@@ -267,12 +287,14 @@ class ArchiveReader:
         wanted = set(tags)
         states = ("live", "sealed") if status == "held" else (status,)
         with self._reading(user_id):
-            held = [
+            held = (
                 corpus.records(status=state, types=types, session_id=session_id, by_time=True)
                 for corpus in self._corpora(user_id)
                 for state in states
-            ]
-            for record in merge(*held, key=_told):
+            )
+            # Beyond these the first corpus is closed before the last one is opened, and none can be read on.
+            together = _sorted_aside if len(self._names(user_id)) > OPEN_AT_ONCE else _merged
+            for record in together(held):
                 if wanted <= set(record.tags) and scope in (None, record.scope):
                     yield record
 
