@@ -183,6 +183,8 @@ def write_heads(root: Path, archive: ArchiveReader, git: Git) -> None:
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, content, beside=state_folder(root))
+        if mark:  # an earlier memkit had one file of all branches
+            (root / HEADS / f"{writer}.json").unlink(missing_ok=True)
 
 
 def _of_other_branches(writers: Iterable[str], git: Git, branch: str | None) -> list[str]:
