@@ -173,10 +173,9 @@ def write_heads(root: Path, archive: ArchiveReader, git: Git) -> None:
     heads, branch = archive.own_heads(), head_branch(root)
     for writer in _of_other_branches(heads, git, branch):
         del heads[writer]
-    name = archive.log.writer
-    of_all = {name, name + SHARING} if branch and "-" not in name else set[str]()
     for writer, head in heads.items():
-        mark = f".{branch_mark(branch)}" if branch and writer in of_all else ""
+        is_of_all = "-" not in writer.removesuffix(SHARING)
+        mark = f".{branch_mark(branch)}" if branch and is_of_all else ""
         path = root / HEADS / f"{writer}{mark}.json"
         content = _as_file({"writer": writer, **head})
         require_writable_inside(root, path)
