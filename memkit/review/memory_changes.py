@@ -21,6 +21,8 @@ from memkit.runtime.memory.log.shards import MONTH
 from memkit.runtime.memory.record.events import Event, Located, fold, in_order
 from memkit.runtime.memory.record.lines import JSON, InvalidRecord, Sealer, decode_line, is_sealed, shown
 from memkit.runtime.memory.record.record import Record, replaced_by, unplaced
+from memkit.store.chain_history import names_server
+from memkit.store.layout import MANIFEST
 
 SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")
 AT_ONCE = 16
@@ -202,8 +204,9 @@ def _of_users(lines: ShardLines, after: StoreSide, sealer: Sealer) -> Iterator[R
     places: dict[str, array[int]] = defaultdict(lambda: array("Q"))
     for id, line in lines.added():
         places[_owner(line)].append(file.add(past.told(id, line)))
+    gone = _moved if _lies_on_server(after) else _gone
     for id, line, path in lines.removed():
-        places[_owner(line)].append(file.add(_gone(id, line, path)))
+        places[_owner(line)].append(file.add(gone(id, line, path)))
     for id, was, now, path in lines.edited():
         places[_owner(now)].append(file.add(_edited(id, was, now, path)))
     for owner, own in sorted(places.items()):
@@ -217,6 +220,18 @@ def _owner(line: Line) -> str:
 def _gone(id: str, line: Line, path: str) -> SubjectChange:
     said = f"line taken out of {quoted(path)}, and only an erasure does that: {_named(line)}"
     return SubjectChange("archive", "removed", said, _text(line), None, attention=True, id=id)
+
+
+def _lies_on_server(side: StoreSide) -> bool:
+    """Return whether a store keeps all of its memory on a server: no shard of it counts, and none is there."""
+    if any(SHARD.fullmatch(path) for path in side.files):
+        return False
+    return names_server((side.read([MANIFEST]).get(MANIFEST) or b"").decode("utf-8", "replace"))
+
+
+def _moved(id: str, line: Line, path: str) -> SubjectChange:
+    said = f"line no longer in {quoted(path)}: memory lies on a server now: {_named(line)}"
+    return SubjectChange("archive", "moved", said, _text(line), None, attention=True, id=id)
 
 
 def _edited(id: str, was: Line, now: Line, path: str) -> SubjectChange:

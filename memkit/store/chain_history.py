@@ -366,11 +366,11 @@ def moment_of(git: Git, name: str) -> Moment:
     commit = objects.commit_id(name)
     seconds = git.run("log", "--no-walk", "--no-show-signature", "--format=%ct", commit).strip()
     holds_store = objects.has(commit, MANIFEST)
-    on_server = holds_store and _names_server(git.run("show", f"{commit}:./{MANIFEST}"))
+    on_server = holds_store and names_server(git.run("show", f"{commit}:./{MANIFEST}"))
     return Moment(commit, datetime.fromtimestamp(int(seconds), UTC), holds_store, on_server)
 
 
-def _names_server(manifest: str) -> bool:
+def names_server(manifest: str) -> bool:
     """Return whether a ``memkit.yaml`` keeps memory elsewhere than in files."""
     from memkit.store.yaml import load_yaml
 

@@ -94,7 +94,14 @@ def test_memory_goes_to_a_server_and_back_as_it_was(memkit: Memkit, store: Path,
     assert exported(store) == grown
     assert memkit("fsck")[0] == 0
     assert memkit("memory", "add", "Ann has a dog", "--user", "ann")[0] == 0
+    assert memkit("commit")[0] == 0
+    asked = ["git", "-C", str(store), "rev-parse", "HEAD"]
+    before_it = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
     assert move(memkit, url)[0] == 0, "a database that was emptied takes memory again"
+    reviewed = memkit("review", f"{before_it}..HEAD", "--json")[1]["data"]
+    changes = [one for subject in reviewed["subjects"] for one in subject["changes"] if one["field"] == "archive"]
+    assert reviewed["level"] == "look", "nobody took lines out by hand"
+    assert {one["kind"] for one in changes} == {"moved"}
 
 
 def test_a_move_that_was_interrupted_goes_on(
