@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 HEADS = "archive/heads"
 """Where the heads of each writer lie, for copies of them to be kept elsewhere."""
+MAIN = ("main", "master")
+"""Branches that others are made from and merged into."""
 SIGNED = ("archive", "policies", "skills")
 """What somebody may ask to be changed by signed commits only."""
 _CHANGE = re.compile(r":\d+ \d+ [0-9a-f]+ (?P<blob>[0-9a-f]+) [A-Z]\d*\t")
@@ -168,22 +170,20 @@ def write_heads(root: Path, archive: ArchiveReader, git: Git) -> None:
 
     What it is on another branch is written there alone: lines of one may lie here, uncommitted when a person changed
     branches, and a file that both sides of a merge change is a conflict. On a server it writes by one name on all
-    branches, so that each of them has a file of its own about that name.
+    branches, so that every side branch has a file of its own about that name.
     """
     heads, branch = archive.own_heads(), head_branch(root)
     for writer in _of_other_branches(heads, git, branch):
         del heads[writer]
     for writer, head in heads.items():
         is_of_all = "-" not in writer.removesuffix(SHARING)
-        mark = f".{branch_mark(branch)}" if branch and is_of_all else ""
+        mark = f".{branch_mark(branch)}" if branch and branch not in MAIN and is_of_all else ""
         path = root / HEADS / f"{writer}{mark}.json"
         content = _as_file({"writer": writer, **head})
         require_writable_inside(root, path)
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, content, beside=state_folder(root))
-        if mark:  # an earlier memkit had one file of all branches
-            (root / HEADS / f"{writer}.json").unlink(missing_ok=True)
 
 
 def _of_other_branches(writers: Iterable[str], git: Git, branch: str | None) -> list[str]:

@@ -275,13 +275,13 @@ def test_heads_of_two_branches_merge(memkit: Memkit, store: Path, url: str) -> N
 
     with open_workspace(store) as workspace:
         of_all = store / "archive" / "heads" / f"{workspace.archive.log.writer}.json"
-    of_all.parent.mkdir()
-    of_all.write_text("{}")  # as an earlier memkit wrote it
     tell("Ann has a cat")
-    assert not of_all.exists()
+    assert of_all.is_file()
     git("checkout", "-q", "-b", "trial")
+    before = of_all.read_bytes()
     tell("Ann has a bicycle")
     tell("The lift is broken", "shared")
+    assert of_all.read_bytes() == before
     git("checkout", "-q", "main")
     tell("Ann sings")
     tell("The canteen is closed", "shared")
