@@ -18,6 +18,7 @@ from memkit.policies.analysis.formulas import SURE, condition
 from memkit.policies.analysis.languages import NUMBER, find_text, glob_pattern, language
 from memkit.runtime.guard.checks import glob_test
 from memkit.runtime.guard.core import Call, Guard
+from memkit.runtime.guard.dfa import Dfa
 from memkit.runtime.guard.interface import contribution, strength
 from memkit.runtime.guard.regex import Chars
 
@@ -195,7 +196,7 @@ def test_a_number_spelled_with_a_blank_is_found() -> None:
 @given(st.text(alphabet="ab*?[]!-^\\.x", max_size=8), st.text(alphabet="ab[]!-^\\.x\n", max_size=6))
 def test_a_glob_becomes_a_pattern_of_the_same_texts(glob: str, text: str) -> None:
     """The pattern is searched for, the glob must match whole."""
-    assert language((glob_pattern(glob),)).automaton.search(text) == glob_test(glob)(text)
+    assert Dfa(language((glob_pattern(glob),)).automaton).search(text) == glob_test(glob)(text)
 
 
 @settings(max_examples=400, deadline=None)
@@ -207,7 +208,7 @@ def test_the_texts_of_numbers_are_those_that_python_reads(text: str) -> None:
     except ValueError:
         is_number = False
 
-    assert language((NUMBER,)).automaton.search(text) == is_number
+    assert Dfa(language((NUMBER,)).automaton).search(text) == is_number
 
 
 PATTERNS = [
@@ -242,12 +243,12 @@ def test_a_combination_of_patterns_is_empty_or_shown(patterns: list[str], wanted
     found = find_text(languages, accepts)
 
     if found is not None:
-        assert [one.automaton.search(found) for one in languages] == signs
+        assert [Dfa(one.automaton).search(found) for one in languages] == signs
     else:
         for text in map(
             "".join, itertools.chain.from_iterable(itertools.product("aB é1\n", repeat=n) for n in range(4))
         ):
-            assert [one.automaton.search(text) for one in languages] != signs
+            assert [Dfa(one.automaton).search(text) for one in languages] != signs
 
 
 # Against a complete search
