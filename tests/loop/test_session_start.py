@@ -8,7 +8,7 @@ from typing import Any
 
 from memkit.runtime.loop.core import MemGPTAgent
 from memkit.runtime.loop.reply import Event
-from memkit.runtime.loop.virtual_context import OPEN_GOALS
+from memkit.runtime.loop.virtual_context import OPEN_GOALS, SessionContext, VirtualContextMemory
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import MemorySettings
 from memkit.runtime.memory.record.record import Draft, Origin
@@ -142,3 +142,14 @@ def test_a_heartbeat_takes_no_opening_away(script: Callable[..., Any]) -> None:
     agent.step("Thanks!")
 
     assert ["Turkish" in str(seen) for seen in model.seen] == [False, True, False]
+
+
+def test_a_context_of_ones_own_is_kept_though_it_is_empty() -> None:
+    """What is handed in is used, whatever it says of its length."""
+
+    class Listed(SessionContext):
+        def __len__(self) -> int:
+            return 0
+
+    own = Listed(500)
+    assert VirtualContextMemory(main=own).main is own

@@ -105,7 +105,7 @@ class VirtualContextMemory:
             procedures: The skills, policies and learned methods.
             durable: Says whether turns may be kept now.
         """
-        self.main: MainContext = main or SessionContext(max_main_tokens)
+        self.main: MainContext = SessionContext(max_main_tokens) if main is None else main
         self.archive = archive
         self.recall_memory = recall
         self.user_id = config.user_id

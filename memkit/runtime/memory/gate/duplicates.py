@@ -200,9 +200,6 @@ MOST_COUNTED = 1 << 21
 class Readable(Protocol):
     """Records that are read one after the other, as often as wanted, or by their places."""
 
-    def __len__(self) -> int:
-        """Return how many there are."""
-
     def __iter__(self) -> Iterator[Record]:
         """Yield them in the order of their places."""
 
@@ -271,7 +268,7 @@ class _Texts:
         """Yield the texts of each kind of which there are several, the kind that came first at first."""
         several = (array("I", kind) for kind in _alike(range(len(self._kinds)), self._kinds.__getitem__))
         found = sorted((kind for kind in several if len(kind) > 1), key=itemgetter(0))
-        del self._kinds
+        del self._kinds  # of a million texts eight megabytes, which comparing them has no use for
         yield from found
 
     def groups(self, kind: "array[int]", at: float) -> Iterator[tuple[Record, ...]]:

@@ -110,7 +110,7 @@ class _Arrivals:
 
     def write(self) -> None:
         """Write the rows of the records."""
-        rows, self._rows = self._rows, []
+        rows, self._rows = self._rows, []  # let go of before the lists of words are made, which need as much room
         enter_many(self._sql, INSERT_RECORD, rows)
         if self.words:
             self._sql.execute(COUNT_IN, (len(self.words), sum(map(len, self.words.values()))))

@@ -314,10 +314,6 @@ class LiveRecords:
         self._documents = [array("I", opened(name).live_in_order(types)) for name in names]
         self._starts = [0, *accumulate(map(len, self._documents))]
 
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return self._starts[-1]
-
     def __iter__(self) -> Iterator[Record]:
         """Yield all of them."""
         for name, documents in zip(self._names, self._documents, strict=True):
