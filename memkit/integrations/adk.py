@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from memkit.errors import MissingExtra, UsageError
 from memkit.integrations.interface import Plug, draft_of
 from memkit.library import Place, Store
 from memkit.runtime.memory.archive.keeping import KeptDocument
+from memkit.runtime.memory.interface import Hit
 
 try:
     from google.adk.events import Event
@@ -21,6 +21,9 @@ except ImportError as error:  # pragma: no cover - the extra is installed where 
     raise MissingExtra(
         "MemkitMemoryService needs the ADK: pip install google-adk (the extra memkit-agent[adk])"
     ) from error
+
+MOST = 10
+"""Memories that a search returns, as ADK's own service in memory does."""
 
 
 class MemkitMemoryService(BaseMemoryService):
@@ -76,9 +79,8 @@ class MemkitMemoryService(BaseMemoryService):
             await asyncio.to_thread(self.plug.add, self.plug.of(user_id), text, (app_name,))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """Return what fits a question."""
-        user = self.plug.of(user_id)
-        hits = await asyncio.to_thread(self.plug.store.search, query, user=user)
+        """Return what fits a question, of what this app kept and of what the user's memory holds besides any app."""
+        hits = await asyncio.to_thread(self._found, app_name, self.plug.of(user_id), query)
         return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
@@ -87,13 +89,23 @@ class MemkitMemoryService(BaseMemoryService):
             raise UsageError("Which memory? Give memory_id; all of a user's go by: memkit memory erase --user U.")
         await asyncio.to_thread(self.plug.forget, self.plug.of(user_id), memory_id)
 
+    def _found(self, app: str, user: str, query: str) -> list[Hit]:
+        asked = MOST
+        while True:
+            hits = self.plug.store.search(query, user=user, k=asked)
+            # The apps of one store share their users, and in ADK what one app keeps is no other app's.
+            own = [hit for hit in hits if hit.record.actor != f"tool:{self.plug.name}" or app in hit.record.tags]
+            if len(own) >= MOST or len(hits) < asked:
+                return own[:MOST]
+            asked *= 4
+
 
 def _said(content: types.Content | None) -> str | None:
     words = " ".join(part.text for part in (content.parts or ()) if part.text) if content else ""
     return words.strip() or None
 
 
-def _entry(hit: Any) -> MemoryEntry:
+def _entry(hit: Hit) -> MemoryEntry:
     return MemoryEntry(
         content=types.Content(parts=[types.Part(text=hit.text)], role="user"), id=hit.id,
         timestamp=hit.record.created_at,

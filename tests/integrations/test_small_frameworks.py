@@ -61,6 +61,7 @@ def test_adk_keeps_a_session_once(store: Path) -> None:
         assert found.content.parts is not None
         assert found.content.parts[0].text == "Ada keeps a lynx"
         assert (await service.search_memory(app_name="zoo", user_id="bob", query="lynx")).memories == []
+        assert (await service.search_memory(app_name="fleet", user_id="ada", query="lynx")).memories == []
         with pytest.raises(MemkitError, match="memory erase"):
             await service.delete_memory(app_name="zoo", user_id="ada")
         await service.delete_memory(app_name="zoo", user_id="ada", memory_id=found.id)
@@ -69,3 +70,27 @@ def test_adk_keeps_a_session_once(store: Path) -> None:
     asyncio.run(talk())
     with open_store(store) as memory:
         assert [one.text for one in memory.workspace.archive.records(user_id="ada")] == ["Ada sails"]
+
+
+def test_an_app_of_adk_finds_its_own_however_much_another_kept(store: Path) -> None:
+    """What a person told memkit itself is every app's; what one app kept of a user is not another app's."""
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.genai import types
+
+    from memkit.integrations.adk import MemkitMemoryService
+
+    def entries(*texts: str) -> list[MemoryEntry]:
+        return [MemoryEntry(content=types.Content(parts=[types.Part(text=text)], role="user")) for text in texts]
+
+    async def talk() -> list[str]:
+        service = MemkitMemoryService(store, consent=True, taint="clean")
+        harbours = "Lisbon Porto Faro Lagos Setubal Aveiro Sines Cascais Olhao Tavira Viana".split()
+        berths = entries(*(f"Boat {number} of Ada is moored in {name}" for number, name in enumerate(harbours)))
+        await service.add_memory(app_name="fleet", user_id="ada", memories=berths)
+        await service.add_memory(app_name="zoo", user_id="ada", memories=entries("Ada keeps a lynx on her boat"))
+        found = (await service.search_memory(app_name="zoo", user_id="ada", query="Ada boat moored")).memories
+        return sorted(part.text or "" for entry in found for part in entry.content.parts or ())
+
+    with open_store(store) as memory:
+        memory.add("The boat of Ada is red", user="ada")
+    assert asyncio.run(talk()) == ["Ada keeps a lynx on her boat", "The boat of Ada is red"]
