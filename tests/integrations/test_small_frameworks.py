@@ -84,7 +84,7 @@ def test_an_app_of_adk_finds_its_own_however_much_another_kept(store: Path) -> N
 
     async def talk() -> list[str]:
         service = MemkitMemoryService(store, consent=True, taint="clean")
-        harbours = ("Lisbon", "Porto", "Faro", "Lagos", "Setubal", "Aveiro", "Sines", "Olhao", "Tavira", "Viana", "Ovar")
+        harbours = ("Lisbon", "Porto", "Faro", "Lagos", "Sado", "Aveiro", "Sines", "Olhao", "Tavira", "Viana", "Ovar")
         berths = entries(*(f"Boat {number} of Ada is moored in {name}" for number, name in enumerate(harbours)))
         await service.add_memory(app_name="fleet", user_id="ada", memories=berths)
         await service.add_memory(app_name="zoo", user_id="ada", memories=entries("Ada keeps a lynx on her boat"))
