@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tracemalloc
+from collections.abc import Iterator
 
 import pytest
 from growth import steps
@@ -106,6 +107,21 @@ def test_a_search_costs_no_step_twice() -> None:
     table.search("/srv/projects/file.md")
 
     assert steps(lambda: table.search("/srv/projects/file.md" * 10)) <= 3 * 210
+
+
+@pytest.mark.parametrize(
+    ("pattern", "answer"), [("^/srv/", False), (r"\A(?:a|b)", True), (r"a|\b^c", True), ("^", True)]
+)
+def test_a_search_reads_no_further_than_its_answer(pattern: str, answer: bool) -> None:
+    """What has to stand at the beginning and does not is never found; what was found stays found."""
+    read = iter("a" + "-" * 100)
+
+    class Text(str):
+        def __iter__(self) -> Iterator[str]:
+            return read
+
+    assert Dfa(compile_regex(pattern)).search(Text("a" + "-" * 100)) is answer
+    assert len(list(read)) >= 98
 
 
 def test_too_large_a_pattern_is_refused_before_a_table_is_made() -> None:

@@ -13,6 +13,7 @@ made once, kept, and then costs one look into a dictionary (Thompson 1968, as RE
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from .regex import Alternation, Anchor, Automaton, Chars, Node, Repeat, Sequence
 
@@ -29,31 +30,14 @@ _LAST_NEWLINE = "\n$"
 
 _START, _WORD, _OTHER = "start", "word", "other"
 
+_KNOWN = "known"
+"""The key under which a place has what it stands for, beside the characters that lead on from it."""
 
-class _Found(Exception):
-    """The pattern occurs, whatever follows."""
+_Place = dict[str, Any]
+"""All that is known of a text so far; leads to the next place by the next character.
 
-
-class _Place(dict[str, "_Place"]):
-    """All that is known of a text so far; leads to the next place by the next character."""
-
-    __slots__ = ("active", "before", "table")
-
-    def __init__(self, table: Dfa, active: frozenset[int], before: str) -> None:
-        super().__init__()
-        self.table = table
-        self.active = active
-        self.before = before
-
-    def __missing__(self, char: str) -> _Place:
-        return self.table.step(self, char)
-
-
-class _Accepted(_Place):
-    """The place from which nothing leads away any more."""
-
-    def __missing__(self, char: str) -> _Place:
-        raise _Found
+A dictionary and no subclass of it: looking into one that Python knows takes half the time.
+"""
 
 
 class Dfa:
@@ -64,41 +48,49 @@ class Dfa:
         anchors = {state.anchor for state in automaton.states}
         self._asks_start = "start" in anchors
         self._asks_words = bool(anchors & {"boundary", "no_boundary"})
-        self._accepted = _Accepted(self, frozenset(), _START)
+        self._accepted: _Place = {}
+        self._rejected: _Place = {}
         self._forget()
 
     def search(self, text: str) -> bool:
         """Return whether the pattern occurs anywhere in the text."""
-        place = self._begin
         ending: tuple[str, ...] = (_END,)
         if text.endswith("\n"):
             text, ending = text[:-1], (_LAST_NEWLINE, _END)
-        try:
-            for char in text:
-                place = place[char]
-            for char in ending:
-                place = place[char]
-        except _Found:
-            return True
-        return place is self._accepted
+        place = self._led(self._begin, text)
+        return (self._led(place, ending) if place else place) is self._accepted
+
+    def _led(self, place: _Place, chars: Iterable[str]) -> _Place:
+        """Return where characters lead from a place; nothing leads away from one where the answer is known."""
+        left = iter(chars)
+        while True:
+            try:
+                for char in left:
+                    place = place[char]
+                return place
+            except KeyError:
+                if not place:
+                    return place
+                place = self._step(place, char)
 
     def outgrows_its_room(self, most_steps: int = 20_000) -> bool:
         """Return whether some text makes it forget, as far as so many steps from the beginning show."""
-        begin, seen = self._begin, {id(self._accepted)}
+        begin, seen = self._begin, {id(self._accepted), id(self._rejected)}
         alphabet, pending = _alphabet(self._automaton), [begin]
         while pending and most_steps > 0 and self._begin is begin:
             place = pending.pop()
             for char in alphabet if id(place) not in seen else ():
-                pending.append(place[char])
+                pending.append(self._led(place, char))
                 most_steps -= 1
             seen.add(id(place))
         return self._begin is not begin
 
-    def step(self, place: _Place, char: str) -> _Place:
+    def _step(self, place: _Place, char: str) -> _Place:
         """Return where a character leads, and keep it; the characters are those of texts, and the two ends."""
-        reached = self._closure(place, char)
+        active, before = place[_KNOWN]
+        reached = self._closure(active, before, char)
         if self._automaton.accept in reached:
-            following: _Place = self._accepted
+            following = self._accepted
         else:
             following = self._place(self._advanced(reached, char), char)
         self._room -= 1
@@ -111,7 +103,7 @@ class Dfa:
         """Begin anew; a search that is under way goes on from the place where it is."""
         self._places: dict[tuple[frozenset[int], str], _Place] = {}
         self._room = ROOM
-        self._begin = _Place(self, frozenset([self._automaton.start]), _START)
+        self._begin: _Place = {_KNOWN: (frozenset([self._automaton.start]), _START)}
 
     def _place(self, active: frozenset[int], char: str) -> _Place:
         before = _OTHER if self._asks_start else _START
@@ -119,21 +111,36 @@ class Dfa:
             before = _WORD if _is_wordy(char) else _OTHER
         found = self._places.get((active, before))
         if found is None:
-            found = self._places[active, before] = _Place(self, active, before)
+            known = {_KNOWN: (active, before)}
+            found = self._places[active, before] = known if self._may_match(active) else self._rejected
             self._room -= len(active)
         return found
 
-    def _closure(self, place: _Place, char: str) -> set[int]:
+    def _may_match(self, active: Iterable[int]) -> bool:
+        """Return whether some text could lead from these states, past its start, to a match."""
+        pending = list(active)
+        seen: set[int] = set()
+        while pending:
+            index = pending.pop()
+            state = self._automaton.states[index]
+            if index == self._automaton.accept or state.reads is not None:
+                return True
+            if index not in seen and state.anchor != "start":
+                pending.extend(state.follows)
+            seen.add(index)
+        return False
+
+    def _closure(self, active: frozenset[int], before: str, char: str) -> set[int]:
         """Return every state that is reached before ``char`` is read."""
         seen: set[int] = set()
-        pending = list(place.active)
+        pending = list(active)
         while pending:
             index = pending.pop()
             if index in seen:
                 continue
             seen.add(index)
             state = self._automaton.states[index]
-            if state.reads is None and (state.anchor is None or _holds(state.anchor, place.before, char)):
+            if state.reads is None and (state.anchor is None or _holds(state.anchor, before, char)):
                 pending.extend(state.follows)
         return seen
 
