@@ -37,8 +37,9 @@ def status(front: Front) -> None:
         ListRow(ListCell("working", "aside"), ListCell(_place(found.working))),
     ]
     findings = [diagnostic(fault.code, str(fault))] if (fault := found.working.fault) else []
-    if found.working.remark:
-        findings.append(diagnostic("eviction", found.working.remark, severity="warning"))
+    for code, tier in (("role", found.archive), ("eviction", found.working)):
+        if tier.remark:
+            findings.append(diagnostic(code, tier.remark, severity="warning"))
     front.answer(data, [*lines, *(one["message"] for one in findings)], ok=found.ok, diagnostics=findings)
 
 

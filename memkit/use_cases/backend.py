@@ -61,12 +61,13 @@ def backend_status(workspace: Workspace) -> BackendStatus:
     where = place_of(workspace, "archive")
     archive = workspace.archive
     heads = {writer: {"count": head["count"], "root": head["root"]} for writer, head in archive.own_heads().items()}
-    count = archive.log.count() if where.url else archive.record_count()  # type: ignore[attr-defined]
-    working = place_of(workspace, "working")
-    return BackendStatus(
-        TierPlace(where.kind, where.shown if where.url else None, count, heads),
-        _working_place(working),
+    log: Any = archive.log
+    place = (
+        TierPlace(where.kind, where.shown, log.count(), heads, remark=log.remark())
+        if where.url
+        else TierPlace(where.kind, None, archive.record_count(), heads)
     )
+    return BackendStatus(place, _working_place(place_of(workspace, "working")))
 
 
 def _working_place(where: BackendAddress) -> TierPlace:

@@ -7,8 +7,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -391,6 +393,39 @@ def test_two_stores_do_not_share_a_database(memkit: Memkit, store: Path, url: st
     assert "boat" in memkit("memory", "search", "boat", "--user", "eve", at=second)[1], "nothing was lost there"
     assert "boat" not in memkit("memory", "search", "boat", "--user", "eve")[1]
     assert "espresso" in memkit("memory", "search", "espresso", "--user", "ann")[1]
+
+
+@pytest.mark.parametrize(("rights", "why"), [("", ""), ("SUPERUSER", "does not hold"), ("BYPASSRLS", "does not hold")])
+def test_a_role_that_should_not_serve_is_remarked(
+    memkit: Memkit, url: str, owner: str, monkeypatch: pytest.MonkeyPatch, rights: str, why: str
+) -> None:
+    """Memory is served all the same, and nothing is wrong with it: that stays 0."""
+    if rights:
+        url = url.replace(urlsplit(url).username or "", rights.lower())
+        with psycopg.connect(owner, autocommit=True) as connection, suppress(psycopg.errors.DuplicateObject):
+            connection.execute(f"CREATE ROLE {rights.lower()} LOGIN {rights} IN ROLE app")
+    monkeypatch.setenv("MEMKIT_BACKENDS_ARCHIVE", url)
+
+    code, data, _ = memkit("backend", "status", "--json")
+
+    assert (code, data["data"]["ok"]) == (0, True)
+    assert [(one["code"], one["severity"]) for one in data["diagnostics"]] == [("role", "warning")] * bool(why)
+    assert all(why in one["message"] and "MIGRATE" in one["message"].upper() for one in data["diagnostics"])
+
+
+def test_an_owner_who_serves_is_remarked(memkit: Memkit, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row-level security is forced on the owner, who may end it with one statement."""
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("CREATE ROLE landlord LOGIN")
+        for table in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'memkit'").fetchall():
+            connection.execute(f"ALTER TABLE memkit.{table[0]} OWNER TO landlord")
+        connection.execute("GRANT USAGE ON SCHEMA memkit TO landlord")
+    monkeypatch.setenv("MEMKIT_BACKENDS_ARCHIVE", owner.replace("postgres:@", "landlord@"))
+
+    code, out, _ = memkit("backend", "status")
+
+    assert code == 0
+    assert "'landlord' serves, and it owns the tables" in " ".join(out.split())
 
 
 def test_files_that_were_moved_away_take_no_lines(store: Path) -> None:

@@ -41,7 +41,7 @@ from ..memory.record.lines import EMPTY, JSON, ArchiveError, InvalidRecord, deco
 from ..memory.record.record import SHARED, corpus_of
 from .interface import SHARING, BackendAway, BackendUnfit, Instance
 from .postgres_server import LOCK_SECONDS, MEANWHILE, PostgresServer
-from .schema import LISTING, SCHEMA, SETTING, has_vectors
+from .schema import LISTING, SCHEMA, SETTING, has_vectors, served_by
 
 if TYPE_CHECKING:
     from .postgres_vectors import PostgresVectors
@@ -201,6 +201,10 @@ class PostgresLog:
         """Return how many records there are, whatever became of them."""
         query = f"SELECT coalesce(sum(records), 0) FROM {SCHEMA}.chains"
         return int(self.asked(lambda one: in_one(one, LISTING, "on", query))[0][0])
+
+    def remark(self) -> str:
+        """Return what of the role that serves a person may want to change."""
+        return self.asked(served_by)
 
     def extent(self) -> list[tuple[str, str, int, int]]:
         """Return user, writer, size and epoch of every chain."""

@@ -188,11 +188,29 @@ def _vector_steps(connection: psycopg.Connection[Any]) -> list[str]:
 
 
 def _require_servant(connection: psycopg.Connection[Any], role: str) -> None:
-    row = connection.execute(
-        "SELECT rolsuper OR rolbypassrls, rolname = current_user FROM pg_roles WHERE rolname = %s", (role,)
-    ).fetchone()
+    query = "SELECT rolsuper OR rolbypassrls, rolname = current_user FROM pg_roles WHERE rolname = %s"
+    row = connection.execute(query, (role,)).fetchone()
     if row is None:
         raise WrongAddress(f"There is no role {role!r:.60} on that server: CREATE ROLE … LOGIN makes one.")
-    if row[0] or row[1]:
-        why = "row-level security does not hold it" if row[0] else "it is the owner"
+    if why := _unfit(*row):
         raise WrongAddress(f"The role {role!r:.60} must not serve: {why}. Name one with LOGIN and nothing else.")
+
+
+def served_by(connection: psycopg.Connection[Any]) -> str:
+    """Return what is wrong with the role that serves, for the person who chose it; nothing where it is as it should be.
+
+    Such a role serves all the same, and memkit asks for one user at a time by it; the server only stops holding it to
+    that.
+    """
+    query = """SELECT rolname, rolsuper OR rolbypassrls, relowner = pg_roles.oid FROM pg_roles, pg_class
+               WHERE rolname = current_user AND pg_class.oid = to_regclass(%s)"""
+    role, *rights = connection.execute(query, (f"{SCHEMA}.store",)).fetchone() or ("", False, False)
+    why = _unfit(*rights)
+    return why and (
+        f"The role {role!r:.60} serves, and {why}. Let one serve that has LOGIN and nothing else: "
+        "memkit backend migrate --url OWNER_URL --role ROLE, then name ROLE in backends.archive."
+    )
+
+
+def _unfit(unheld: bool, owns: bool) -> str:
+    return "row-level security does not hold it" if unheld else "it owns the tables" if owns else ""
