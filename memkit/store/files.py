@@ -161,6 +161,11 @@ class LastGood(Generic[Value]):
             stamp = self._stamped()
             if stamp == self._stamp:
                 break
+            if _settled(stamp) is None:
+                # Half of a file may be valid and say less: a policy without its last lines is only advice.
+                time.sleep(SETTLED / 1e9)
+                if self._stamped() != stamp:
+                    continue
             loaded = self._loaded()
             if self._stamped() == stamp:  # otherwise it is a mixture of two sets
                 self._stamp = _settled(stamp)

@@ -129,6 +129,19 @@ def test_a_set_that_was_read_and_does_not_compile_denies_every_call(
     assert verdict.decision == "deny" and "could not be loaded" in verdict.policies[0].reason
 
 
+def test_a_policy_that_is_being_saved_lifts_nothing(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its last line a hard policy is valid, and advice."""
+    guard = folder.guard()
+    path, whole = folder.path / "send.yaml", POLICY.format(name="send", tool="send")
+    path.write_text(whole[: whole.index("match")])
+    rest = iter([whole])
+    monkeypatch.setattr("memkit.store.files.time.sleep", lambda _: [path.write_text(text) for text in rest])
+
+    guard.begin_turn()
+
+    assert stopped(guard) == ["send"]
+
+
 def test_a_folder_that_is_gone_lifts_nothing(folder: Folder) -> None:
     """Moving the folder away is no way to lift its policies; deleting the files in it is."""
     guard = folder.guard()

@@ -104,6 +104,18 @@ def test_a_set_that_changes_while_it_is_read_is_not_taken(folder: Folder) -> Non
     assert folder.told == []
 
 
+def test_a_file_that_is_still_being_written_is_waited_for(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in it so far may load and mean something else."""
+    held = folder.open()
+    path = folder.path / "a.yaml"
+    path.write_text("3")
+    rest = iter(["31"])
+    monkeypatch.setattr("memkit.store.files.time.sleep", lambda _: [path.write_text(text) for text in rest])
+
+    assert held.current() == {"a": 31, "b": 3}
+    assert folder.loads == 2
+
+
 def test_a_second_change_within_a_tick_of_the_clock_is_seen(folder: Folder) -> None:
     """Size and time of the file are the same; what is that new is read again."""
     path = folder.path / "a.yaml"
