@@ -408,6 +408,32 @@ def test_a_writer_waits_for_another_one_of_the_same_user_only(
             two.offer(Draft("Ann has a cat"), ANN)
 
 
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+def test_the_usual_settings_of_a_database_change_nothing(
+    open_at: OpenArchive, owner: str, url: str, isolation: str
+) -> None:
+    """Who waited for a lock judges by what its holder wrote, and no text is lost to another encoding."""
+    name = psycopg.conninfo.conninfo_to_dict(owner)["dbname"]
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")
+        connection.execute(f"ALTER DATABASE {name} SET client_encoding = 'LATIN1'")
+    archives = [open_at("one"), open_at("two")]
+    with ThreadPoolExecutor() as pool:
+        with psycopg.connect(url) as holder:
+            holder.execute("SELECT pg_advisory_xact_lock(%s)", (postgres.lock_of("ann"),))
+            offers = [
+                pool.submit(one.offer, Draft(f"Ann sails to Ω{place}"), ANN) for place, one in enumerate(archives)
+            ]
+            time.sleep(0.3)
+        assert [offer.result().decision for offer in offers] == ["admitted"] * 2
+    for archive in archives:
+        assert sorted(record.text for record in archive.records(user_id="ann")) == [
+            "Ann sails to Ω0",
+            "Ann sails to Ω1",
+        ]
+        assert archive.chain_problems() == []
+
+
 WRITER = """
 import sys
 from pathlib import Path

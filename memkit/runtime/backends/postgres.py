@@ -436,7 +436,10 @@ class PostgresBatch:
         return written
 
     def _locked(self, connection: psycopg.Connection[Any]) -> dict[str, int]:
-        """Begin, take the locks in one order, and return how often everything had changed then, in one round trip."""
+        """Begin, take the locks in one order, and return how often everything had changed then, in one round trip.
+
+        Whatever isolation is usual there: a snapshot from before the wait for a lock lacks what its holder wrote.
+        """
         if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
         how = "pg_advisory_xact_lock_shared" if self._users is not None else "pg_advisory_xact_lock"
@@ -444,7 +447,8 @@ class PostgresBatch:
         wanted = None if self._users is None else ["", *self._users]
         cursor = psycopg.ClientCursor(connection)
         cursor.execute(
-            f"""BEGIN; SELECT {how}({lock_of("")}); {"".join(f"SELECT pg_advisory_xact_lock({lock});" for lock in own)}
+            f"""BEGIN ISOLATION LEVEL READ COMMITTED;
+                SELECT {how}({lock_of("")}); {"".join(f"SELECT pg_advisory_xact_lock({lock});" for lock in own)}
                 SELECT set_config('{LISTING}', 'on', true); SELECT name, moved_to FROM {SCHEMA}.store;
                 SELECT user_id, version FROM {SCHEMA}.changes {"" if wanted is None else "WHERE user_id = ANY(%s)"};
                 SELECT set_config('{LISTING}', '', true)""",

@@ -189,10 +189,12 @@ class _PooledConnection(psycopg.Connection[Any]):
         if refusal := cls.refusal(conninfo):
             raise refusal
         try:
-            return super().connect(conninfo, **more)
+            connection = super().connect(conninfo, **more)
         except psycopg.Error as error:
             cls._refusals[conninfo] = time.monotonic(), error
             raise
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        return connection
 
     @classmethod
     def refusal(cls, conninfo: str) -> psycopg.Error | None:
@@ -221,7 +223,7 @@ class _ServerPool:
         """Whether the tables are known to be of this version."""
         more = {
             "autocommit": True, "connect_timeout": CONNECT_SECONDS, "application_name": "memkit",
-            "prepare_threshold": None, "options": f"-c lock_timeout={LOCK_SECONDS}s",
+            "client_encoding": "utf8", "prepare_threshold": None, "options": f"-c lock_timeout={LOCK_SECONDS}s",
         }  # fmt: skip
         self._pool = ConnectionPool(
             url, connection_class=_PooledConnection, kwargs=more, min_size=0, max_size=MOST_CONNECTIONS, open=True,
