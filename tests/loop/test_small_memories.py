@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from memkit.runtime.loop.asking import as_completion
 from memkit.runtime.loop.bound import problems, read_arguments
 from memkit.runtime.loop.consent import AGREES, DECLINES, SPOKEN_OF, asks_to_forget, consent_in
-from memkit.runtime.loop.core import ConversationMemory, SemanticMemory, TaskMemory, WorkingMemory
+from memkit.runtime.loop.core import ConversationMemory, SemanticMemory, TaskMemory, VirtualContextMemory, WorkingMemory
 from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.taint import excerpt, fence
 from memkit.runtime.loop.tasks import EXCERPT, MOST_ERRORS, MOST_STEPS, Episode
+from memkit.runtime.loop.tiers import Goal
 from memkit.runtime.loop.virtual_context import SHORTENED, SessionContext
 
 texts = st.text(max_size=60)
@@ -31,6 +32,20 @@ def test_goals_are_a_stack_of_stacks() -> None:
 
     assert working.goals[0].subgoals[0].subgoals[0].text == "fix"
     assert [goal.text for goal in iter(working.pop_goal, None)] == ["fix", "test", "ship"]
+
+
+def test_what_is_reached_has_no_goals_below_it() -> None:
+    """A goal that is done or dropped is no longer the innermost one; of two that are called the same the last is."""
+    working = WorkingMemory()
+    working.push_goal("ship")
+    working.push_goal("test")
+    working.mark_goal("test", "done")
+    working.push_goal("fix")
+
+    assert [goal.text for goal in working.goals[0].subgoals] == ["test", "fix"]
+    assert [goal.text for goal in iter(working.pop_goal, None)] == ["fix", "ship"]
+    working.goals += [Goal("call"), Goal("write"), Goal("call")]
+    assert working.pop_goal() is not None and [goal.text for goal in working.goals] == ["call", "write"]
 
 
 def test_working_memory_survives_as_json() -> None:
@@ -312,6 +327,22 @@ def test_statements_are_learned_weighed_and_forgotten() -> None:
         known.update_importance("The door is red", 0.1)
     with pytest.raises(LoopError, match="from 0 to 1"):
         known.update_importance("Ada likes tea", 2)
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [("我喜欢喝茶", "喝茶"), ("京都に住んでいます", "京都"), ("The code is 42", "42"), ("Raum B2", "b2")],
+)
+def test_short_words_and_scripts_without_blanks_are_found(told: str, asked: str) -> None:
+    """In what is known, in what was said, and by all tiers of a context."""
+    known, talk, memory = SemanticMemory(), ConversationMemory(), VirtualContextMemory()
+    known.add(told)
+    talk.add("user", told)
+    memory.add({"role": "user", "content": told})
+
+    assert [one.text for one in known.search(asked)] == [told]
+    assert [one.text for one in talk.search(asked)] == [told]
+    assert [one.text for one in memory.search(asked)] == [told]
 
 
 def test_what_was_returned_names_a_statement() -> None:

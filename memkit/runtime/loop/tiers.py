@@ -82,20 +82,21 @@ class WorkingMemory:
     def push_goal(self, text: str) -> Goal:
         """Add a goal below the innermost open one and return it."""
         goal = Goal(text)
-        siblings = self.goals
-        while siblings:
-            siblings = siblings[-1].subgoals
-        siblings.append(goal)
+        self._innermost()[0].append(goal)
         return goal
 
     def pop_goal(self) -> Goal | None:
         """Take the innermost open goal off and return it, or None when there is none."""
-        if not self.goals:
-            return None
-        siblings = self.goals
-        while siblings[-1].subgoals:
-            siblings = siblings[-1].subgoals
-        return siblings.pop()
+        _, siblings, goal = self._innermost()
+        siblings[:] = [one for one in siblings if one is not goal]
+        return goal
+
+    def _innermost(self) -> tuple[list[Goal], list[Goal], Goal | None]:
+        """Return where a new goal goes, and the innermost open goal among its siblings."""
+        below, siblings, goal = self.goals, self.goals, None
+        while inner := next((one for one in reversed(below) if one.status == "open"), None):
+            below, siblings, goal = inner.subgoals, below, inner
+        return below, siblings, goal
 
     def mark_goal(self, text: str, status: str) -> None:
         """Say what became of a goal; one that is not there yet is added to the outermost ones."""
