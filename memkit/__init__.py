@@ -5,7 +5,7 @@
 
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False  # ``typing`` costs forty times what the rest of this file does
+TYPE_CHECKING = False  # importing ``typing`` costs forty times as much as the rest of this file
 if TYPE_CHECKING:
     from memkit.errors import MemkitError, NotFound, StoreNotFound
     from memkit.library import AsyncStore, Store, StoreAgent, aopen_store, open_store
@@ -25,10 +25,10 @@ __all__ = [
     "StoredRecord", "aopen_store", "open_store",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:  # a checker that saw it would take any misspelt name
+if not TYPE_CHECKING:  # a type checker that saw it would accept any misspelt name
 
     def __getattr__(name: str) -> object:
-        """Return a public name, imported when it is asked for: ``import memkit`` costs no more than an empty module."""
+        """Import a public name on first access, so that ``import memkit`` costs no more than an empty module."""
         if name not in _HOMES:
             raise AttributeError(f"module 'memkit' has no attribute {name!r}")
         from importlib import import_module

@@ -3,18 +3,18 @@
 import gc
 import sys
 
-# ``-m`` looks for every module first where it was called, and that may be a store that somebody else made. This comes
-# before any other import; ``memkit`` itself was found there, or not, before there was anything to be done about it.
+# ``-m`` looks for every module in the current folder first, which may be a store that somebody else made. This comes
+# before any other import; for ``memkit`` itself it is too late to do anything about that.
 if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]
 
 YOUNG_OBJECTS = 100_000
-"""New objects between two collections of garbage."""
+"""Number of new objects that triggers a garbage collection."""
 
 
 def main() -> None:
-    """Run the command line; one that is interrupted while it is still being loaded ends as any other one."""
-    # Most commands are over before there is garbage worth looking for; a long talk collects it, in larger steps.
+    """Run the command line; an interrupt during loading ends it as one later does."""
+    # Most commands end before there is garbage worth collecting; a long chat collects it in larger steps.
     gc.set_threshold(YOUNG_OBJECTS)
     try:
         from memkit.cli.main import main as run

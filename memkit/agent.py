@@ -1,4 +1,4 @@
-"""The reference agent: the rooms put together over one store, for one user and one session."""
+"""The reference agent: the rooms of the runtime assembled over one store, for one user and one session."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     from memkit.runtime.memory.tiers.conversation import Similar
 
 TOLD = ("args", "context", "choice")
-"""What the account tells of a judged call and of a chosen way."""
+"""What the account records of a judged call and of a choice of planner."""
 SEED = 0
-"""Of evolutionary search: the same question has the same answer."""
+"""For evolutionary search: the same question gets the same answer."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What an agent of a store is made of."""
+    """The parts that an agent of a store is made of."""
 
     archive: ArchivalStore
     root: Path
@@ -66,30 +66,30 @@ class Parts:
     domains: Mapping[str, StoreDomain] = field(default_factory=dict)
     tools: Sequence[DeclaredTool] = ()
     objection: Callable[[str], str | None] = lambda name: None
-    """Says why a declared tool may not run now; asked before each call of one."""
+    """Returns why a declared tool may not run now, if so; asked before each call of one."""
     procedures: Procedures | None = None
     """The store's skills, policies and learned methods, for the agent to read."""
     observe: Callable[[dict[str, Any]], None] | None = None
     sealer: Sealer | None = None
-    """Hides on the disk what a session leaves there; without it that is in clear."""
+    """Encrypts what a session leaves on disk; without it that is stored in clear text."""
     shared: RedisState | None = None
-    """Where other instances find sessions and turns; only this machine has them without."""
+    """Where other instances find sessions and turns; without it only this machine has them."""
     similar: Similar | None = None
-    """Says how near turns are to a question in meaning; without it they are found by their words."""
+    """Returns how close turns are to a question in meaning; without it they are found by their words."""
     cut_off_plans: Callable[[], Sequence[str]] = lambda: ()
-    """Says of each run of a plan of the user's that was begun and not ended how to go on with it."""
+    """Returns, for each run of a user's plan that was begun and not ended, how to continue it."""
     leave_traces: Callable[[bool], None] = lambda wanted: None
-    """Lets the store write down what happens, or not."""
+    """Turns the recording of events in the store on or off."""
     side_model: Callable[[Model], Model] | None = None
-    """Given the model that answers, the one that draws what lasts from turns; without it rules do."""
+    """Returns the model that draws what lasts from turns, given the one that answers; without it rules do."""
     sums_up: bool = False
-    """Whether it also sums up what leaves the prompt; otherwise first sentences stay."""
+    """Whether that model also summarises what leaves the prompt; otherwise first sentences are kept."""
     notice: Callable[[str], None] = lambda message: None
-    """Is told what the person should know of that model."""
+    """Receives messages for the person about that model."""
     shelve: Shelve | None = None
-    """Keeps what was proposed under taint for a person to promote."""
+    """Keeps proposals made under taint for a person to promote."""
     spent: dict[str, int] = field(default_factory=dict)
-    """The account of what models cost; who sums up writes into it as well."""
+    """Tokens and requests that models cost; the summarising model adds to it as well."""
 
 
 @dataclass(frozen=True)
@@ -97,32 +97,32 @@ class Setting:
     """Whom the agent talks to, and under which circumstances."""
 
     user: str = ""
-    """Whose memory it is; where nobody is named nothing is stored or recalled long-term."""
+    """Whose memory it is; without a user nothing is stored or recalled long-term."""
     session: str = ""
-    """The session to go on with or to begin; for ``open_chat`` its name will do, and nothing for a new one."""
+    """The session to continue or begin; ``open_chat`` also takes its name, or nothing for a new one."""
     context: Mapping[str, Any] = field(default_factory=dict)
-    """What the host program says about where it runs; the policies read it."""
+    """What the host program says about its surroundings; policies can read it."""
     remembers: bool = True
     """False for a conversation that neither reads nor writes anything that lasts."""
     incognito: bool = False
-    """Whether memory is read and nothing at all is written."""
+    """Whether memory is read but nothing at all is written."""
     name: str | None = None
-    """What the user calls the session from now on."""
+    """The name that the user gives the session from now on."""
     fork_of: str | None = None
-    """The session that this new one begins like; for ``open_chat`` its name or how its id begins will do."""
+    """The session that this new one starts as a copy of; ``open_chat`` also takes its name or a prefix of its id."""
     long_term: bool = True
     """Whether the store allows long-term memory at all."""
     max_tokens: int | None = None
     max_seconds: float | None = None
-    """When a turn has to end; None for never."""
+    """The longest that a turn may take; None for no limit."""
     agent_id: str | None = None
-    """Which of the user's agents this is: its core memory and what is for it alone reach no other."""
+    """Which of the user's agents this is: its core memory and its own records reach no other agent."""
     host: Host = NO_HOST
-    """Whom a person's answer comes from, and who is told what happens in a turn."""
+    """Where a person's answers come from, and who is notified of what happens in a turn."""
 
 
 class ReferenceAgent:
-    """An agent over a store: it remembers what its user agreed to, and goes on with a session where it stopped."""
+    """An agent over a store: it remembers what its user agreed to, and continues a session where it stopped."""
 
     def __init__(self, parts: Parts, setting: Setting) -> None:
         self.parts = parts
@@ -138,7 +138,7 @@ class ReferenceAgent:
         self.main = MainContext.configured(parts.archive.settings, setting.max_tokens, summarise)
         self._origin = origin
         self._before_off: PromptHeld | None = None
-        """What the prompt held when memory was switched off in a running conversation."""
+        """What the prompt held when memory was switched off during the conversation."""
         self._agent = self._remembering() if setting.remembers and setting.long_term else self._forgetful()
         self.parts.spent.update(self._agent.spent)
         self._agent.spent = self.parts.spent
@@ -183,11 +183,11 @@ class ReferenceAgent:
 
     @property
     def model(self) -> Model:
-        """Return who answers."""
+        """Return the model that answers."""
         return self.parts.model
 
     def answered_by(self, model: Model) -> None:
-        """Let another model answer from the next turn on."""
+        """Use another model from the next turn on."""
         self.parts = replace(self.parts, model=model)
         self._agent.model = model_of(model)
 
@@ -197,16 +197,16 @@ class ReferenceAgent:
         return self._agent.turn_id
 
     def context_usage(self) -> dict[str, Any]:
-        """Return how many tokens the prompt takes, of how many, and in which tiers."""
+        """Return how many tokens the prompt takes, the limit, and how they divide among the tiers."""
         return self._agent.context_usage()
 
     @property
     def spent(self) -> dict[str, int]:
-        """Return what the model cost in this session: tokens and requests."""
+        """Return the tokens and requests that the model cost in this session."""
         return self._agent.spent
 
     def open_goals(self) -> Sequence[Found]:
-        """Return the user's goals that are open when a session begins; none in one that goes on."""
+        """Return the user's open goals when a session begins; none when one is continued."""
         if self.turns:
             return ()
         offered = [item for block in self.memory.opening() if block.tier == OPEN_GOALS for item in block.found]
@@ -217,21 +217,21 @@ class ReferenceAgent:
         return self._may_read() and not self.is_off_record
 
     def _may_read(self) -> bool:
-        """Return whether the user agreed that sessions are kept, so that there may be one to go on with."""
+        """Return whether the user agreed to sessions being kept, so that there may be one to continue."""
         return self.setting.remembers and self.setting.long_term and self.consent.granted()
 
     @property
     def is_off_record(self) -> bool:
-        """Return whether nothing of what is said now leaves a trace, whatever the user agreed to."""
+        """Return whether what is said now must leave no trace, whatever the user agreed to."""
         return self._before_off is not None or self.setting.incognito or not self.setting.remembers
 
     def switch_memory(self, *, on: bool) -> None:
-        """Let what is said from now on leave no trace, or again what is agreed to.
+        """Stop or resume leaving traces of what is said from now on; resuming stays within the user's consent.
 
         What was said in between leaves the prompt when memory is switched on again, and is not kept either.
 
         Raises:
-            UsageError: The whole conversation was begun to leave no trace.
+            UsageError: The whole conversation was started to leave no trace.
         """
         if on and self._before_off is None and self.is_off_record:
             raise UsageError("This conversation was begun to leave no trace, and stays so. Begin another one.")
@@ -252,7 +252,7 @@ class ReferenceAgent:
 
     @property
     def tasks(self) -> TaskMemory:
-        """Return the running task, its steps and what it leaves."""
+        """Return the running task, its steps and its results."""
         return self._agent.tasks
 
     @property
@@ -261,49 +261,49 @@ class ReferenceAgent:
         return self._agent.config.max_tool_calls
 
     def finish(self) -> Resumed | None:
-        """Let a turn that was cut off go on to its end, or set it aside where it is too old; None without one."""
+        """Finish a turn that was cut off, or set it aside if it is too old; return None if there is none."""
         return self.session.finish()
 
     def step(self, text: str, *, all_said: bool = False) -> AgentResponse:
-        """Answer one message, after a turn that was cut off; keep the session if its user agreed to that.
+        """Answer one message, after finishing any turn that was cut off; keep the session if its user agreed to that.
 
-        With ``all_said`` the message is the user's own words whatever its length.
+        With ``all_said`` the message counts as the user's own words whatever its length.
         """
         resumed = self.finish()
         self._agent.persona = self._persona()
         return self._run(lambda: self._agent.respond(text, all_said=all_said), resumed)
 
     def clean(self) -> int:
-        """Take what came from outside, and what was made of it, out of the prompt; return how many messages left."""
+        """Remove outside content, and whatever was made of it, from the prompt; return how many messages left."""
         return self.session.clean()
 
     def interrupt(self) -> None:
-        """End the running turn as soon as that leaves the session whole; may be called from any thread."""
+        """End the running turn as soon as the session is left intact; may be called from any thread."""
         self._agent.interrupt()
 
     def heard_by(self, listen: Listener) -> AbstractContextManager[None]:
-        """Tell ``listen`` of what happens in turns, as long as the block lasts."""
+        """Pass the events of turns to ``listen`` for the duration of the block."""
         return self._agent.heard_by(listen)
 
     def heartbeat(self) -> AgentResponse:
-        """Look after what is due while no user waits, and let the model act where something is pending."""
+        """Do what is due while no user waits, and let the model act if something is pending."""
         self._agent.chores = self._chores()
         return self._run(self._agent.heartbeat, self.finish())
 
     def carry_out(self, instruction: str) -> AgentResponse:
-        """Do what the program asks for, such as a step of a skill, and keep the session as after a message."""
+        """Carry out the program's instruction, such as a step of a skill, and keep the session as after a message."""
         resumed = self.finish()
         if resumed is not None and resumed.reply is not None and resumed.turn.text == masked_tree(instruction):
-            return resumed.reply  # it was cut off in just this
+            return resumed.reply  # the turn that was cut off was this very one
         return self._run(lambda: self._agent.carry_out(instruction), resumed)
 
     def end(self, *, single: bool = False) -> Sequence[Mapping[str, Any]]:
-        """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept."""
+        """Draw what lasts from the turns not looked at yet, as the conversation ends; return what was kept."""
         with self.consent.held():
             return self.session.end(single=single)
 
     def close(self) -> None:
-        """Let other processes into the session."""
+        """Release the session to other processes."""
         self.session.close()
 
     def _run(self, turn: Callable[[], AgentResponse], resumed: Resumed | None) -> AgentResponse:
@@ -311,18 +311,18 @@ class ReferenceAgent:
             return after(resumed, self.session.run(turn, is_off_record=self.is_off_record))
 
     def take_back(self, record_id: str, reason: str, taint: Sequence[str] = ()) -> tuple[str, str | None]:
-        """Reject a record in the user's name and return its text; under taint it waits, under the id returned."""
+        """Reject a record in the user's name and return its text; under taint this waits, under the id returned."""
         stored = self.parts.archive.get(record_id, user_id=self.setting.user)
         origin = self._origin._replace(turn_id=self.turns)
         typed_by = speaker()
         origin = origin._replace(actor=typed_by, taint=tuple(taint)) if taint or typed_by != "agent" else origin
         waiting = None
-        if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already
+        if stored is None or stored.status != "rejected":  # a resumed turn may have done it already
             waiting = self.parts.archive.mark("reject", record_id, origin, reason=reason)
         return (stored.record.text if stored else ""), waiting
 
     def reload_core(self) -> None:
-        """Take over the core sections as the archive has them now."""
+        """Reload the core sections from the archive."""
         if isinstance(tools := self.toolbox.memory, MemoryTools):
             self.main.core.update(dict.fromkeys(self.main.core, ""))
             tools.reload_core()
@@ -399,7 +399,7 @@ class ReferenceAgent:
         return agent
 
     def _chores(self) -> Chores:
-        """Return what a heartbeat looks after: the prompt, and what of the user's has come due."""
+        """Return the chores of a heartbeat: the prompt, and whatever of the user's has come due."""
         from memkit.agent_chores import ConsolidationChore, CutOffPlans, DueGoals, PageOutChore
         from memkit.runtime.loop.chores import Chores
 
@@ -415,16 +415,16 @@ class ReferenceAgent:
         return Chores(every, bounds.most, bounds.within)
 
     def _persona(self) -> Persona:
-        """Return who the agent is, and which skills the store has now."""
+        """Return who the agent is, and the skills that the store has now."""
         procedures = self.parts.procedures
         main = self.main
         skills = skills_section(procedures, main.max_tokens, main.count) if procedures is not None else ""
-        named = skills if "\n- " in skills else ""  # where not one has room, that there are some takes it as well
+        named = skills if "\n- " in skills else ""  # if none fits, the note that some exist would only take room
         description = "\n\n".join(filter(None, [self.parts.persona, named]))
         return Persona(name="the agent of this store", description=description)
 
     def _watcher(self) -> Listener | None:
-        """Return what tells OpenTelemetry of the turns, where this program uses it and they may leave a trace."""
+        """Return a listener that reports turns to OpenTelemetry, if this program uses it and they may leave a trace."""
         if "opentelemetry" not in sys.modules:
             return None
         from memkit.runtime.host.telemetry import telemetry
@@ -438,8 +438,8 @@ class ReferenceAgent:
     def _observed(self, event: dict[str, Any]) -> None:
         if self.parts.observe is not None and not self.is_off_record:
             who = {"user_id": self.setting.user, "session_id": self.setting.session, "actor": "agent"}
-            # What was asked is the user's own words: without their consent the account says only that a recall was,
-            # and of a judged call, or a chosen way, only that it was.
+            # The query is the user's own words: without their consent the account says only that a recall happened,
+            # and of a judged call, or a choice of planner, only that there was one.
             kept = self.may_remember()
             asked = mask(str(event["query"])) if event.get("query") is not None and kept else None
             told = {key: recordable(event[key]) if kept else None for key in TOLD if key in event}
@@ -447,15 +447,15 @@ class ReferenceAgent:
 
 
 class _ObjectingTools(Tools):
-    """Tools that ask before each call whether it may still run: a store can change under a long talk."""
+    """Tools that check before each call whether it may still run: a store can change during a long conversation."""
 
     withdrawn: Callable[[str], str | None]
-    """Says why a tool may not run any more, or None."""
+    """Returns why a tool may no longer run, or None."""
 
     def carry_out(
         self, name: str, args: Mapping[str, JSON] | str, decision: str, key: CallKey | None = None
     ) -> tuple[str, bool]:
-        """Run a call that may run, and enter it; one that there is an objection to fails with that."""
+        """Run a call that may run, and record it; one with an objection fails with that objection."""
         against = self.withdrawn(name)
         if against is None:
             return super().carry_out(name, args, decision, key)
@@ -464,7 +464,7 @@ class _ObjectingTools(Tools):
 
 
 class DomainPlanner:
-    """A domain with what it knows; what plans in it is loaded when the first plan is asked for."""
+    """A domain and what is known about it; the planner is loaded when the first plan is requested."""
 
     def __init__(self, known: StoreDomain, proposals: Proposals) -> None:
         self._known = known
@@ -472,7 +472,7 @@ class DomainPlanner:
         self.known_tasks = known.tasks
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the planner itself has of that name."""
+        """Return the planner's own attribute of that name."""
         return getattr(self._planner, name)
 
     @cached_property
@@ -484,7 +484,7 @@ class DomainPlanner:
 
 
 def formula_searcher(pairs: Sequence[tuple[float, float]], seed_program: str | None = None) -> Any:
-    """Return an evolutionary search for an expression through ``pairs`` of x and wanted y."""
+    """Return an evolutionary search for an expression that fits ``pairs`` of x and wanted y."""
     from memkit.runtime.evolve.core import EvolutionarySearcher, fitness_mean_squared_error
 
     fitness = partial(fitness_mean_squared_error, target=list(pairs))

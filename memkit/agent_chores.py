@@ -1,4 +1,4 @@
-"""The chores of the reference agent: make room ahead of need, and tell what is due. None writes to the store."""
+"""The chores of the reference agent: make room ahead of need, and report what is due. None writes to the store."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memkit.runtime.memory.record.record import Record, is_for
 from memkit.runtime.memory.tiers.context import MainContext, groups
 
 AHEAD = 0.75
-"""Of what makes the context compress: from so much on it is compressed in a heartbeat, while nobody waits."""
+"""The share of the compression threshold from which a heartbeat compresses the context, while nobody waits."""
 SHOWN = 5
-"""So many things of one kind are told one by one."""
+"""The most items of one kind that are listed individually."""
 A_DAY = timedelta(days=1)
 WORTH_SCANNING = 5_000
-"""A store with more records of a user is consolidated by hand; planning that would hold a heartbeat up."""
+"""A user with more records is consolidated by hand; planning that would hold a heartbeat up."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PageOutChore:
     name: str = "page_out"
 
     def due(self) -> bool:
-        """Return whether the context is nearly as full as makes it compress, and has something old to give up."""
+        """Return whether the context is close to the point of compression and has something old to give up."""
         room = AHEAD * self.main.budget
         kept = len(self.main.messages) - self.main.keep_recent
         newest: list[int] = []
@@ -37,12 +37,12 @@ class PageOutChore:
                 break
             newest += map(self.main.message_tokens, group)
         usage = self.main.usage()
-        # The newest messages stay as they are, so they have to fit in what is left.
+        # The newest messages stay as they are, so they have to fit in the remaining room.
         stays = sum(newest) + usage["core"] + usage["summary"]
         return kept > 0 and self.main.used() > self.main.compress_at * room > stays
 
     def run(self) -> Outcome:
-        """Let the context fit into less than its budget for a moment."""
+        """Shrink the budget for a moment, so that the context compresses."""
         before, count = self.main.reserved, len(self.main.messages)
         self.main.reserve(before + int((1 - AHEAD) * self.main.budget))
         self.main.reserve(before)
@@ -51,7 +51,7 @@ class PageOutChore:
 
 @dataclass
 class ConsolidationChore:
-    """Says once a day whether consolidating memory is worth it; a person runs it, and reviews its branch."""
+    """Reports once a day whether consolidating memory is worth it; a person runs it, and reviews its branch."""
 
     archive: ArchivalStore
     user: str
@@ -60,13 +60,13 @@ class ConsolidationChore:
     looked_at: datetime | None = None
 
     def due(self) -> bool:
-        """Return whether nobody looked in the last day, and there is not too much to look at."""
+        """Return whether the last look is more than a day ago and there is not too much to look at."""
         if self.looked_at is not None and self.clock() - self.looked_at < A_DAY:
             return False
         return len(self.archive.records(user_id=self.user, limit=WORTH_SCANNING + 1)) <= WORTH_SCANNING
 
     def run(self) -> Outcome:
-        """Say how much there is to do."""
+        """Report how much there is to do."""
         self.looked_at = self.clock()
         plan = self.archive.consolidation(user_id=self.user)
         if not plan:
@@ -85,7 +85,7 @@ class ConsolidationChore:
 
 @dataclass(frozen=True)
 class DueGoals:
-    """Tells which of the user's goals have come due."""
+    """Reports which of the user's goals have come due."""
 
     archive: ArchivalStore
     user: str
@@ -95,11 +95,11 @@ class DueGoals:
     name: str = "due_goals"
 
     def due(self) -> bool:
-        """Return whether the day of a goal has come."""
+        """Return whether any goal has reached its due date."""
         return bool(self._found())
 
     def run(self) -> Outcome:
-        """Name them."""
+        """List the goals."""
         return Outcome(
             "\n".join(_some(f"Due {goal.extra['due']}: {goal.text} [{goal.id}]" for goal in self._found())),
             pending=True,
@@ -115,18 +115,18 @@ class DueGoals:
 
 @dataclass(frozen=True)
 class CutOffPlans:
-    """Tells which plans were begun and not ended; nothing of them is carried out without a user."""
+    """Reports which plans were begun and not ended; no part of them is carried out without a user."""
 
     runs: Callable[[], Sequence[str]]
-    """Says of each such run what it was to do and how to go on with it."""
+    """Returns, for each such run, what it was meant to do and how to continue it."""
     name: str = "cut_off_plans"
 
     def due(self) -> bool:
-        """Return whether there is one."""
+        """Return whether there is any."""
         return bool(self.runs())
 
     def run(self) -> Outcome:
-        """Name them."""
+        """List the runs."""
         return Outcome("\n".join(_some(self.runs())), pending=True)
 
 
@@ -134,7 +134,7 @@ def _has_come(goal: Record, today: date) -> bool:
     try:
         return date.fromisoformat(str(goal.extra.get("due"))) <= today
     except ValueError:
-        return False  # no date, or none that a program reads
+        return False  # no date, or one that a program cannot read
 
 
 def _some(lines: Iterable[str]) -> list[str]:

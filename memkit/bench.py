@@ -1,4 +1,4 @@
-"""Conversation benchmarks from local files, and what each way to search reaches on them: recall and reciprocal rank."""
+"""Conversation benchmarks from local files, and the recall and reciprocal rank of each search mode on them."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from memkit.runtime.memory.words.text import STOP_WORDS, folded, words
 
 @dataclass(frozen=True)
 class BenchQuestion:
-    """Something asked about a dialogue, with where the answer stands."""
+    """A question about a dialogue, with the places of its evidence."""
 
     text: str
     kind: str
     """The benchmark's own type of question."""
     turns: frozenset[int] = frozenset()
-    """Places of the turns that hold the answer."""
+    """Positions of the turns that hold the answer."""
     sessions: frozenset[str] = frozenset()
     """Names of the sessions that hold it."""
     today: date | None = None
-    """The day on which it is asked."""
+    """The day on which the question is asked."""
 
 
 @dataclass(frozen=True)
 class Dialogue:
-    """Turns in the order they were said, and what is asked about them."""
+    """Turns in the order they were said, and the questions about them."""
 
     name: str
     turns: tuple[Utterance, ...]
@@ -66,7 +66,7 @@ DAY_FORMATS = ("%I:%M %p on %d %B, %Y", "%d %B, %Y", "%d %B %Y")
 
 @dataclass(frozen=True)
 class FilePlace:
-    """Where in a file a value stands: the line of its dialogue or entry, and the way to it from there."""
+    """The position of a value in a file: the line of its dialogue or entry, and the path to it from there."""
 
     path: Path
     line: int
@@ -76,7 +76,7 @@ class FilePlace:
         return FilePlace(self.path, self.line, f"{self.way}[{step}]" if isinstance(step, int) else f"{self.way}.{step}")
 
     def wrong(self, message: str) -> UsageError:
-        """Return the error that says what is wrong here."""
+        """Return an error that reports ``message`` for this place."""
         where = f" {self.way.lstrip('.')}:" if self.way else ""
         return UsageError(f"{self.path}:{self.line}:{where} {message}", path=str(self.path), line=self.line)
 
@@ -96,7 +96,7 @@ def items(value: Any, place: FilePlace) -> Iterator[tuple[Any, FilePlace]]:
 
 
 def text(data: Mapping[str, Any], key: str, place: FilePlace, default: str | None = None) -> str:
-    """Return the text under ``key``; without a default it must be there."""
+    """Return the text under ``key``; without a default it must be present."""
     value = data.get(key, default)
     if value is None and default is not None:
         return default
@@ -158,7 +158,7 @@ def load_dataset(path: Path) -> Dataset:
 
 
 def _elements(path: Path, content: str) -> Iterator[tuple[Any, FilePlace]]:
-    """Yield the elements of the list that is the whole file, one at a time, with the lines they begin on."""
+    """Yield the elements of a file that is one list, one at a time, with the lines they begin on."""
     decoder, position, line, counted = json.JSONDecoder(), content.index("[") + 1, 1, 0
     blank = re.compile(r"[\s,]*")
     while True:
@@ -195,7 +195,7 @@ def _locomo(element: Any, place: FilePlace) -> Dialogue:
     questions = []
     for entry, where in items(sample.get("qa"), place / "qa"):
         asked = mapping(entry, where)
-        # Some ids in the published file are joined by semicolons or lead nowhere; what can be read counts.
+        # Some ids in the published file are joined by semicolons or lead nowhere; whatever can be read counts.
         named = [TURN_ID.findall(str(one)) for one in asked.get("evidence") or ()]
         places = frozenset(numbers[a, b] for pairs in named for a, b in _pairs(pairs) if (a, b) in numbers)
         kind = LOCOMO_KINDS.get(asked.get("category", 0), "other")
@@ -295,17 +295,17 @@ def _sessions(turns: list[Utterance], places: frozenset[int]) -> frozenset[str]:
 FORMATS = {"locomo": ("conversation", _locomo), "longmemeval": ("haystack_sessions", _longmemeval)}
 
 
-# The ways to search that a benchmark compares, and what they reach.
+# The search modes that a benchmark compares, and what they reach.
 
 PEER = "rank_bm25"
 PLAIN = Recipe(dates=False, near=(), speaker=1.0, relative=False, captions=False, session=0.0, bridge=0.0)
 
 
 class Ranker(Protocol):
-    """One dialogue, ready to be searched in one way."""
+    """One dialogue, ready to be searched in one mode."""
 
     def turns(self, query: str, today: date | None) -> list[int]:
-        """Return the places of the turns found, best first."""
+        """Return the positions of the turns found, best first."""
 
     def sessions(self, query: str, today: date | None) -> list[str]:
         """Return the sessions found, best first."""
@@ -327,7 +327,7 @@ class RecipeRanker:
 
 
 class PeerRanker:
-    """``rank_bm25`` as its own documentation uses it: text split at blanks, BM25Okapi as it comes."""
+    """``rank_bm25`` as its documentation uses it: text split at whitespace, BM25Okapi with its defaults."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._names = list(dict.fromkeys(turn.session for turn in dialogue.turns))
@@ -336,16 +336,16 @@ class PeerRanker:
         self._sessions = _okapi([" ".join(whole[name]).split() for name in self._names])
 
     def turns(self, query: str, today: date | None) -> list[int]:
-        """Return the turns with a score above nothing."""
+        """Return the turns with a positive score."""
         return self._turns(query)
 
     def sessions(self, query: str, today: date | None) -> list[str]:
-        """Return the sessions with a score above nothing."""
+        """Return the sessions with a positive score."""
         return [self._names[place] for place in self._sessions(query)]
 
 
 def _okapi(documents: Sequence[Sequence[str]]) -> Callable[[str], list[int]]:
-    from rank_bm25 import BM25Okapi  # and numpy with it: only a benchmark needs them
+    from rank_bm25 import BM25Okapi  # needs numpy: only a benchmark pays for them
 
     if not any(documents):
         return lambda query: []  # the library divides by the number of words
@@ -379,26 +379,26 @@ RECIPES = {
     "sessions": Recipe(bridge=0.0),
     "default": Recipe(),
 }
-"""Each has the ingredients of the one before and one more; captions brings relative dates with it."""
+"""Each has the ingredients of the previous one and one more; captions brings relative dates with it."""
 RECORDS = "records"
 """The turns imported as records, each by itself, and searched as ``memory search`` does."""
 MEANING = ("vectors", "hybrid")
-"""By an embedding model alone, and its scores fused with those of the default."""
+"""An embedding model alone, and its scores fused with those of the default."""
 MODES = (PEER, *RECIPES, RECORDS, *MEANING)
 
 
 class RecordRanker:
-    """Long-term memory that a conversation was imported into."""
+    """Long-term memory into which a conversation was imported."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._archive = ArchivalStore(None)
         self._sessions = [turn.session for turn in dialogue.turns]
         decisions = self._archive.import_many(map(_offered, dialogue.turns, count()))
         self._places: defaultdict[str | None, list[int]] = defaultdict(list)
-        """Of what was laid together in one record there are several."""
+        """A record that merged several turns has several."""
         for place, decision in enumerate(decisions):
             self._places[decision.id].append(place)
-        self._archive.leaves_traces = False  # one question must not move the answers to the next
+        self._archive.leaves_traces = False  # one question must not change the answers to the next
 
     def turns(self, query: str, today: date | None) -> list[int]:
         """Return the turns whose records are found."""
@@ -406,7 +406,7 @@ class RecordRanker:
         return [place for hit in hits for place in self._places[hit.id]]
 
     def sessions(self, query: str, today: date | None) -> list[str]:
-        """Return the sessions of the turns found, the best first."""
+        """Return the sessions of the turns found, best first."""
         return list(dict.fromkeys(self._sessions[place] for place in self.turns(query, today)))
 
 
@@ -415,7 +415,7 @@ MOST_RECORDS = 100
 
 
 def _offered(turn: Utterance, number: int) -> tuple[Draft, Origin]:
-    """Return a turn as an import of one's own offers it: who spoke and what was shown stand in its text."""
+    """Return a turn as an import offers it: the speaker and what was shown are part of its text."""
     said = f"{' '.join(sorted(turn.speakers))}: {turn.text}" if turn.speakers else turn.text
     extra: dict[str, Any] = {"session_id": turn.session or "conversation", "turn_id": number}
     if turn.day is not None:
@@ -424,7 +424,7 @@ def _offered(turn: Utterance, number: int) -> tuple[Draft, Origin]:
 
 
 class MeaningRanker:
-    """The nearest vectors, compared with every one, so that no approximate index stands between."""
+    """The nearest vectors by exhaustive comparison, so that no approximate index affects the result."""
 
     def __init__(self, dialogue: Dialogue, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -450,7 +450,7 @@ class MeaningRanker:
 
 
 def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> Ranker:
-    """Return ``dialogue`` ready to be searched in the way called ``mode``; those by meaning need an embedder."""
+    """Return ``dialogue`` ready to be searched in ``mode``; those by meaning need an embedder."""
     if mode == PEER:
         return PeerRanker(dialogue)
     if mode in RECIPES:
@@ -469,7 +469,7 @@ MakeRanker = Callable[[str, Dialogue], Ranker]
 
 @dataclass(frozen=True)
 class Row:
-    """What one way to search reached on one type of question."""
+    """The result of one search mode for one type of question."""
 
     mode: str
     granularity: str
@@ -478,27 +478,27 @@ class Row:
     """A type of question, or ``all``."""
     questions: int
     recall: dict[int, float]
-    """By k: the mean share of a question's evidence that is among the first k."""
+    """By k: the mean share of a question's evidence among the first k results."""
     mrr: float
-    """The mean of one over the rank of the first piece of evidence; 0 where none was found."""
+    """The mean reciprocal rank of the first piece of evidence; 0 if none was found."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Every row, and what the figures rest on."""
+    """All rows, and the numbers that they are based on."""
 
     rows: tuple[Row, ...]
     dialogues: int
     questions: int
-    """Those with evidence."""
+    """Questions with evidence."""
     skipped: int
-    """Those without any: nothing can be recalled for them."""
+    """Questions without evidence, for which nothing can be recalled."""
     candidates: dict[str, int]
-    """By granularity: how many there are to choose from, the median over the questions."""
+    """By granularity: the number of candidates, as the median over the questions."""
 
 
 def measure(dialogues: Iterable[Dialogue], modes: Sequence[str], ks: Sequence[int], make: MakeRanker) -> Measurement:
-    """Ask every question of every dialogue in every mode and return what came back."""
+    """Ask every question of every dialogue in every mode and return the measured rows."""
     ranks: defaultdict[tuple[str, str, str], list[list[int | None]]] = defaultdict(list)
     pools: defaultdict[str, list[int]] = defaultdict(list)
     count = questions = skipped = 0

@@ -4,15 +4,15 @@ MemkitError
 ├── UsageError           2   bad usage or invalid input
 ├── NegativeAnswer       1   the work was done and the answer is no
 │   └── NotFound         1
-└── EnvironmentFault     3   the store or the environment cannot serve
-    ├── StoreFault       3   damaged, locked too long, not to be believed
+└── EnvironmentFault     3   the store or the environment cannot do it
+    ├── StoreFault       3   damaged, locked too long, not trustworthy
     │   └── StoreNotFound      3   no store here
-    ├── NotTrusted       3   the store would run or ask something, and nobody here said that it may
+    ├── NotTrusted       3   the store would run or contact something, and nobody trusted it here
     ├── MissingExtra     3   a program, library or server is not installed
     └── Unserved         3   a model did not answer
 
-The travelling rooms cannot import this module. They define errors of their own that carry ``exit_code`` as well; the
-front door treats any exception with an integer ``exit_code`` as an answer to the user and everything else as a bug.
+The runtime's rooms cannot import this module. They define errors of their own that also carry ``exit_code``; the
+command line treats any exception with an integer ``exit_code`` as an answer to the user and all others as bugs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class NegativeAnswer(MemkitError):
 
 
 class NotFound(NegativeAnswer):
-    """Report that what was asked for is not there.
+    """Report that what was asked for does not exist.
 
     ```python
     from memkit import NotFound
@@ -73,7 +73,7 @@ class NotFound(NegativeAnswer):
 
 
 class EnvironmentFault(MemkitError):
-    """Report that the environment cannot serve."""
+    """Report that the environment cannot do what was asked."""
 
     exit_code = 3
     code = "environment"
@@ -86,7 +86,7 @@ class StoreFault(EnvironmentFault):
 
 
 class StoreNotFound(StoreFault):
-    """Report that there is no store where one was looked for.
+    """Report that there is no store at the place where one was expected.
 
     ```python
     from memkit import StoreNotFound, open_store
@@ -100,7 +100,7 @@ class StoreNotFound(StoreFault):
 
 
 class NotTrusted(EnvironmentFault):
-    """Report that a store would run or ask something, and that nobody here said that it may."""
+    """Report that a store would run or contact something, and nobody trusted it here."""
 
     code = "not_trusted"
 
@@ -109,7 +109,7 @@ class NotTrusted(EnvironmentFault):
         self.trust = trust
         """The ``Trust`` that could be given."""
         self.demands = demands
-        """The ``Demands`` that it would be given for."""
+        """The ``Demands`` that the trust would cover."""
 
 
 class MissingExtra(EnvironmentFault):
@@ -125,13 +125,13 @@ class Unserved(EnvironmentFault):
         super().__init__(message)
         self.again = again
         self.wait = wait
-        """Seconds after which the server wants to be asked again, where it says so."""
+        """Seconds after which the server asks to be tried again, if it says so."""
         self.status: int | None = None
-        """The HTTP status of an answer that refuses."""
+        """The HTTP status of a refusal."""
         self.usage: Mapping[str, int] = {}
-        """What asking cost all the same."""
+        """What the request cost nevertheless."""
 
 
 def no_record(id: str) -> NotFound:
-    """Return the error for an id that stands for nothing here, or for what is somebody else's: nobody learns which."""
+    """Return the error for an id that is unknown or somebody else's, without revealing which."""
     return NotFound(f"No record {id!r:.60} here, or it is another user's. 'memkit memory list' shows the ids.")

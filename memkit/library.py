@@ -1,4 +1,4 @@
-"""The front door for code: open a store, add, search, correct, forget, explain, talk to its agent, and all that async.
+"""The Python API: open a store, add, search, correct, forget, explain, and talk to its agent, blocking or async.
 
 ```python
 from memkit import open_store
@@ -44,7 +44,7 @@ _log = logging.getLogger("memkit")
 def open_store(path: Place | None = None) -> Store:
     """Open the store in the folder ``path``, or the nearest one: ``MEMKIT_STORE``, else a parent with ``memkit.yaml``.
 
-    Use it in a ``with`` block, or close it: then what was written is committed.
+    Use it in a ``with`` block, or close it: closing commits what was written.
 
     ```python
     from memkit import open_store
@@ -54,8 +54,8 @@ def open_store(path: Place | None = None) -> Store:
     ```
 
     Raises:
-        StoreNotFound: The folder is no store. ``memkit init`` makes one.
-        StoreFault: A newer memkit wrote it, or it is damaged.
+        StoreNotFound: The folder is not a store. ``memkit init`` makes one.
+        StoreFault: The store was written by a newer memkit, or is damaged.
     """
     from memkit.workspace import open_workspace
 
@@ -63,7 +63,7 @@ def open_store(path: Place | None = None) -> Store:
 
 
 def aopen_store(path: Place | None = None) -> AsyncStore:
-    """Return the store for ``async with``, or to be awaited: the same calls, each without keeping the loop waiting.
+    """Return the store for ``async with`` or ``await``: the same calls, none of which blocks the event loop.
 
     ```python
     import asyncio
@@ -83,7 +83,7 @@ def aopen_store(path: Place | None = None) -> AsyncStore:
 
 
 class Store:
-    """An open store. Threads may share it; each call is done when it returns, and on the disk if it wrote.
+    """An open store. Threads may share it; a call has finished when it returns, and anything it wrote is on disk.
 
     ```python
     from memkit import Store, open_store
@@ -100,9 +100,9 @@ class Store:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        """What memkit's own commands run on."""
+        """The workspace that memkit's own commands run on."""
         self.lock = threading.RLock()
-        """Held while a call is carried out."""
+        """Held for the duration of each call."""
         self._wrote = False
         self._closed = False
 
@@ -126,11 +126,11 @@ class Store:
         confidence: float = 1.0,
         valid_until: str | None = None,
     ) -> Decision:
-        """Offer a fact to a user's long-term memory, as it is worded, and return what the write gate decided.
+        """Offer a fact, as worded, to a user's long-term memory and return the write gate's decision.
 
         The program speaks for its operator, as ``memkit memory add`` does: what it adds counts as checked. The
         decision is ``admitted``, ``merged`` with a record that says the same, or ``quarantined`` until a person
-        approves it; its ``id`` is the record's, its ``reasons`` say why.
+        approves it; its ``id`` is that of the record, and its ``reasons`` say why.
 
         ```python
         added = store.add("Ada prefers espresso", user="ada", type="preference", tags=["drinks"])
@@ -139,14 +139,14 @@ class Store:
 
         Args:
             text: The fact, in one sentence that can be understood by itself.
-            user: Whose memory it is; the store's ``user`` without it.
+            user: Whose memory it is; defaults to the store's ``user``.
             type: ``fact``, ``preference``, ``outcome``, ``constraint``, ``goal``, ``event`` or ``summary``.
             tags: Labels to find it by.
-            confidence: How sure it is, from 0 to 1.
-            valid_until: When it ends to be true; a bare date means its end.
+            confidence: How certain it is, from 0 to 1.
+            valid_until: When it stops being true; a bare date means the end of that day.
 
         Raises:
-            Refused: The gate does not take it; ``reasons`` say why.
+            Refused: The gate does not accept it; ``reasons`` say why.
         """
         from memkit.use_cases.memory import remember
 
@@ -161,7 +161,7 @@ class Store:
             return self._decided(remember(self.workspace, draft, user=self.named_user(user)))
 
     def search(self, query: str, *, user: str | None = None, k: int = 5, as_of: str | None = None) -> list[Hit]:
-        """Return the memories that fit ``query`` best, each with ``id``, ``text`` and ``score``; none where none fits.
+        """Return the memories that fit ``query`` best, each with ``id``, ``text`` and ``score``; empty if none fits.
 
         ```python
         store.add("Ada prefers espresso", user="ada")
@@ -171,9 +171,9 @@ class Store:
 
         Args:
             query: What to look for, in words.
-            user: Whose memory is asked; what others share is seen too.
-            k: How many at most.
-            as_of: A day: what was true then.
+            user: Whose memory to search; shared records are searched as well.
+            k: The most to return.
+            as_of: A day; search what was true then.
         """
         from memkit.use_cases.recall import Back, search_memory
 
@@ -185,7 +185,7 @@ class Store:
             return list(search_memory(self.workspace, query, user=user, count=k, back=Back(as_of=as_of)).hits)
 
     def get(self, id: str, *, user: str | None = None) -> StoredRecord:
-        """Return a memory with its ``text``, ``status`` and ``history``; with ``user``, another user's is not found.
+        """Return a memory with its ``text``, ``status`` and ``history``; given ``user``, other users' are not found.
 
         ```python
         added = store.add("Ada prefers espresso", user="ada")
@@ -203,7 +203,7 @@ class Store:
             return find_record(self.workspace.archive, id, user)
 
     def supersede(self, id: str, text: str, *, user: str | None = None, reason: str = "") -> Decision:
-        """Put ``text`` in the place of a memory that is no longer right; the old wording stays in the history.
+        """Replace a memory that is no longer right with ``text``; the old wording stays in the history.
 
         ```python
         old = store.add("Ada prefers espresso", user="ada")
@@ -214,7 +214,7 @@ class Store:
         Raises:
             NotFound: There is no such record.
             NegativeAnswer: It is not live.
-            Refused: The gate does not take the new text.
+            Refused: The gate does not accept the new text.
         """
         from memkit.use_cases.memory import supersede_record
 
@@ -224,7 +224,7 @@ class Store:
             return self._decided(supersede_record(self.workspace, stored, text, reason=reason))
 
     def forget(self, id: str, *, user: str | None = None, reason: str = "") -> str:
-        """Retire a memory and return its status then; history keeps it, and it may be told again.
+        """Retire a memory and return its resulting status; the history keeps it, and it may be added again.
 
         ```python
         added = store.add("Ada prefers espresso", user="ada")
@@ -245,7 +245,7 @@ class Store:
             return mark_entry(self.workspace, "forget", id, user=user, reason=reason).status
 
     def why(self, id: str, *, user: str | None = None) -> RecordAccount:
-        """Return when a memory was ``retrieved``, ``injected`` into a prompt and ``cited``, and what lost against it.
+        """Return when a memory was ``retrieved``, ``injected`` into a prompt and ``cited``, and what lost to it.
 
         ```python
         added = store.add("Ada prefers espresso", user="ada")
@@ -280,14 +280,14 @@ class Store:
         ```
 
         Args:
-            user: Whom it talks with, and whose memory it has.
-            session: The session to go on with; a new one without it.
-            provider: Who answers, such as ``reference`` or ``openai``; what the store's settings say without it.
+            user: Whom it talks with and whose memory it uses.
+            session: The session to continue; a new one by default.
+            provider: The model provider, such as ``reference`` or ``openai``; by default as in the store's settings.
             model: The model's name, for providers that have several.
-            consent: Record that the user agrees to long-term memory; without it an agent stores nothing.
+            consent: Record that the user agrees to long-term memory; without consent an agent stores nothing.
 
         Raises:
-            NotTrusted: The store chose who is asked, and nobody trusted it here (``memkit trust``).
+            NotTrusted: The store chose the provider, and nobody trusted the store here (``memkit trust``).
         """
         from memkit.agent import Setting
         from memkit.use_cases.open_chat import open_chat
@@ -303,7 +303,7 @@ class Store:
             return StoreAgent(self, opened)
 
     def close(self) -> None:
-        """Commit what was written, and release the store.
+        """Commit what was written and release the store.
 
         ```python
         from memkit import open_store
@@ -321,7 +321,7 @@ class Store:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Hold the lock for one call; raises ``UsageError`` where the store is closed, or a value fits no record."""
+        """Hold the lock for one call; raise ``UsageError`` if the store is closed or a value fits no record."""
         with self.lock:
             if self._closed:
                 raise UsageError(CLOSED)
@@ -335,7 +335,7 @@ class Store:
         self._wrote = True
 
     def named_user(self, given: str | None) -> str:
-        """Return whose memory it is, in the words of who calls from code."""
+        """Return whose memory is meant, with errors worded for a caller in code."""
         _check_words(user=given)
         if not str(given if given is not None else self.workspace.settings["user"] or "").strip():
             raise UsageError("Whose memory? Give user=…, set MEMKIT_USER, or write 'user:' in memkit.yaml.")
@@ -368,7 +368,7 @@ _OPTIONAL = frozenset({"user", "valid_until", "as_of", "provider", "model"})
 
 
 def _check_words(**given: object) -> None:
-    """Raise ``UsageError`` for what has to be a string and is none."""
+    """Raise ``UsageError`` for a value that must be a string and is not."""
     for name, value in given.items():
         if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
             raise UsageError(f"{name} has to be a string; {value!r:.60} is {type(value).__name__}.")
@@ -399,7 +399,7 @@ class StoreAgent:
 
     @property
     def session(self) -> str:
-        """Return the id of the session, to go on with it later.
+        """Return the id of the session, to continue it later.
 
         ```python
         agent = store.agent(user="ada", session="holiday")
@@ -409,7 +409,7 @@ class StoreAgent:
         return self._agent.setting.session
 
     def respond(self, text: str) -> AgentResponse:
-        """Return the answer to what the user says: ``message``, ``citations``, ``tool_calls`` and what was written.
+        """Return the answer to the user's message: ``message``, ``citations``, ``tool_calls`` and what was written.
 
         ```python
         reply = store.agent(user="ada").respond("Run rm -rf /srv")
@@ -424,7 +424,7 @@ class StoreAgent:
 def twin(
     call: Callable[Concatenate[Any, Given], Answer],
 ) -> Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]]:
-    """Return the same call to be awaited, for a class whose ``_beside`` carries it out in a thread beside the loop."""
+    """Return the async twin of a method, for a class whose ``_beside`` runs it in a thread beside the event loop."""
 
     @wraps(call)
     async def awaited(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
@@ -435,7 +435,7 @@ def twin(
 
 
 class AsyncStore:
-    """The same store for asynchronous code: every call runs in one thread beside the loop.
+    """The same store for asynchronous code: every call runs in one thread beside the event loop.
 
     ```python
     import asyncio
@@ -478,12 +478,12 @@ class AsyncStore:
         model: str | None = None,
         consent: bool = False,
     ) -> AsyncStoreAgent:
-        """Do what ``Store.agent`` does."""
+        """Return the store's agent, as ``Store.agent`` does."""
         setting = {"user": user, "session": session, "provider": provider, "model": model, "consent": consent}
         return AsyncStoreAgent(await self._beside(Store.agent, **setting), self)
 
     async def close(self) -> None:
-        """Commit what was written, and release the store."""
+        """Commit what was written and release the store."""
         if self._store is not None:
             await self._beside(Store.close)
             self._store = None
@@ -500,7 +500,7 @@ class AsyncStore:
         return await self.in_thread(partial(call, self._opened, *given, **named))
 
     async def in_thread(self, work: Callable[[], Answer]) -> Answer:
-        """Return what ``work`` comes to in the thread of this store; raises ``UsageError`` where it is closed."""
+        """Return the result of ``work``, run in this store's thread; raise ``UsageError`` if the store is closed."""
         if self._closed:
             raise UsageError(CLOSED)
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -529,7 +529,7 @@ class AsyncStoreAgent:
 
     @property
     def session(self) -> str:
-        """Return the id of the session, to go on with it later."""
+        """Return the id of the session, to continue it later."""
         return self._agent.session
 
     respond = twin(StoreAgent.respond)

@@ -1,4 +1,4 @@
-"""What commands tell a collector: the SDK of OpenTelemetry and its exporter, loaded only where an endpoint is set.
+"""Telemetry of commands: OpenTelemetry's SDK and exporter, loaded only if an endpoint is set.
 
 Libraries and generated projects use the API alone, and their program decides. A collector that does not answer costs
 a command a moment at its end and nothing else.
@@ -15,13 +15,13 @@ from memkit import __version__
 TRACES, METRICS = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
 ALL = "OTEL_EXPORTER_OTLP_ENDPOINT"
 MOST_MILLISECONDS = 2000
-"""So long a command waits in its end for what it still has to tell."""
+"""The longest that a command waits at its end to deliver what remains."""
 
 
 def start() -> Callable[[], None]:
-    """Begin to tell the collector that the environment names; return what ends it. Without the extra nothing is told.
+    """Start exporting to the collector that the environment names; return the function that ends it.
 
-    A program that set a provider of its own keeps it.
+    Without the extra nothing is exported. A program that set a provider of its own keeps it.
     """
     if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return _nothing
@@ -36,7 +36,7 @@ def start() -> Callable[[], None]:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         return _nothing
-    for name in ("opentelemetry", "urllib3"):  # a collector that is down is no matter of a command's output
+    for name in ("opentelemetry", "urllib3"):  # a collector that is down must not appear in a command's output
         logging.getLogger(name).addHandler(logging.NullHandler())
         logging.getLogger(name).propagate = False
     resource = Resource.create({"service.name": "memkit", "service.version": __version__})
@@ -51,7 +51,7 @@ def start() -> Callable[[], None]:
     measures = os.environ.get(ALL) or os.environ.get(METRICS)
     if measures and not isinstance(metrics.get_meter_provider(), MeterProvider):
         reader = PeriodicExportingMetricReader(OTLPMetricExporter(timeout=seconds))
-        # A sample of a span with each number would take a seventh of what telling costs, and nobody reads it.
+        # An exemplar span with each number would take a seventh of the cost of telemetry, and nobody reads it.
         plain = AlwaysOffExemplarFilter()
         provider = MeterProvider([reader], resource=resource, exemplar_filter=plain, shutdown_on_exit=False)
         metrics.set_meter_provider(provider)

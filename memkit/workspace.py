@@ -54,22 +54,22 @@ INSTEAD = ", or leave it out with '--provider reference'"
 """How to talk to a store that nobody trusted."""
 LEFT_ASIDE = "Left aside, because nobody trusted this store here ('memkit trust --show'): {}."
 BATCH = 100
-"""Adds between two commits of memory, where ``git.commit`` is ``batch``."""
+"""Number of additions between two commits of memory, with ``git.commit: batch``."""
 NAMED = 3
-"""Lines that are wrong are said one by one; the rest is a number."""
+"""How many faulty lines are listed individually; the rest are counted."""
 PRESENT = ""
-"""What stands for the present beside the names of commits."""
+"""Stands for the present among the names of commits."""
 UNWRITTEN = frozenset({"refusal", "index", "torn"})
-"""What the archive tells of without having written a line that is committed."""
+"""Events of the archive that did not write a line to be committed."""
 
 
 def utc_now() -> datetime:
-    """Return the time of this machine, in UTC."""
+    """Return this machine's current time, in UTC."""
     return datetime.now(UTC)
 
 
 def open_workspace(given: Path | None = None, *, clock: Clock = utc_now, notice: Notice | None = None) -> Workspace:
-    """Open the store at ``given``, or the nearest one; raises ``StoreFault`` where there is none."""
+    """Open the store at ``given``, or the nearest one; raise ``StoreFault`` if there is none."""
     root = find_store(given)
     for told in claim(root):
         (notice or _unheard)(told)
@@ -78,7 +78,7 @@ def open_workspace(given: Path | None = None, *, clock: Clock = utc_now, notice:
 
 
 def _unheard(message: str) -> None:
-    """Tell nobody."""
+    """Discard the message."""
 
 
 class Workspace:
@@ -91,7 +91,7 @@ class Workspace:
         self._manifest = manifest_state(root)
         self.settings: Settings = load_settings(root)
         self.audit = AuditLog(state_folder(root) / "audit", clock, lambda: self.sealer)
-        if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
+        if "opentelemetry" in sys.modules:  # only a program that uses it pays for telemetry
             from memkit.runtime.host.telemetry import telemetry
 
             self.audit.told = told.account if (told := telemetry()) else None
@@ -99,15 +99,15 @@ class Workspace:
         self._past: dict[str, ArchiveReader] = {}
         self._held: list[Callable[[], None]] = []
         self.damage: list[ShardProblem] = []
-        """What was found wrong with the archive's lines, or moved back, while they were read."""
+        """Problems found in the archive's lines, or lines moved back, while they were read."""
         self._told = 0
-        """Changes of which the archive told since the last commit."""
+        """Number of changes that the archive reported since the last commit."""
         self.tells_damage = True
-        """False where the answer itself names it."""
+        """False if the answer itself names the damage."""
 
     @cached_property
     def git(self) -> Git:
-        """Return the git commands of the store."""
+        """Return the store's git commands."""
         from memkit.store.git import Git
 
         return Git(self.root)
@@ -119,7 +119,7 @@ class Workspace:
 
     @cached_property
     def trust(self) -> Trust:
-        """Return what a person said about the store."""
+        """Return what a person decided about trusting the store."""
         from memkit.store.trust import Trust
 
         return Trust(self.root)
@@ -130,12 +130,12 @@ class Workspace:
         archive = self._opened(self.root, self.sealer, log=self._log(), observe=self._observed)
         self._equip(archive)
         if PRESENT in self._past:
-            archive.damage = self._past[PRESENT].damage  # which was told
+            archive.damage = self._past[PRESENT].damage  # already reported
         return archive
 
     @property
     def _reader(self) -> ArchiveReader:
-        """Return the archive for reading: a run that only asks need not load what writes."""
+        """Return the archive for reading only: a run that only reads need not load the code that writes."""
         if "archive" in self.__dict__:
             return self.archive
         if PRESENT not in self._past:
@@ -152,7 +152,7 @@ class Workspace:
         return self.log_at(self.settings["backends.archive"], is_chosen=self.settings.is_chosen("backends.archive"))
 
     def _equip(self, archive: ArchiveReader) -> None:
-        """Let the present archive count uses where other instances do, and follow the store to where it moves."""
+        """Let the present archive count uses where other instances do, and follow the store when it moves."""
         if self.settings["backends.working"] != "files" and self.shared is not None:
             from memkit.runtime.backends.redis_state import SharedCounts
 
@@ -160,7 +160,7 @@ class Workspace:
         archive.moved = self._where_moved
 
     def _where_moved(self) -> Log | None:
-        """Return the log of the place that the store names since another process moved its memory there."""
+        """Return the log at the place that the store names since another process moved its memory there."""
         changed = manifest_state(self.root)
         if changed == self._manifest:
             return None
@@ -173,12 +173,12 @@ class Workspace:
         if place == before:
             return None
         self.settings = settings
-        vars(self).pop("trust", None)  # whoever moved it said that it may be asked there
+        vars(self).pop("trust", None)  # whoever moved it also trusted the new place
         return self.log_at(place, is_chosen=settings.is_chosen("backends.archive"))
 
     @property
     def server(self) -> PostgresLog | None:
-        """Return the server on which the archive lies; None where it lies in files."""
+        """Return the server that holds the archive; None if it is in files."""
         if self.settings["backends.archive"] == "files":
             return None
         from memkit.runtime.backends.postgres import PostgresLog
@@ -187,7 +187,7 @@ class Workspace:
 
     @cached_property
     def shared(self) -> RedisState | None:
-        """Return where sessions, turns and counts are shared with other instances; None where they are not.
+        """Return where sessions, turns and counts are shared with other instances; None if they are not.
 
         Raises:
             NotTrusted: The store chose the server, and nobody trusted the store.
@@ -207,7 +207,7 @@ class Workspace:
         return open_working(where, root=state_folder(self.root), name=name, ttl=lasts, note=self.notice)
 
     def log_at(self, place: str, *, is_chosen: bool = False) -> Log:
-        """Return the log of an archive that lies in the store's files, or on a server; nothing is asked of that yet.
+        """Return the log of an archive in the store's files or on a server, without connecting yet.
 
         Raises:
             NotTrusted: The store chose a server, and nobody trusted the store.
@@ -229,16 +229,16 @@ class Workspace:
         return open_archive(where, Instance(self.root, self.clock, self._observed, str(self.settings["name"] or "")))
 
     def _was_earlier(self, shard: str, data: bytes | None, links: Sequence[str]) -> bool:
-        """Return whether git had this state of a shard before it had the lines that are gone."""
+        """Return whether git held this state of a shard before it held the lines that are gone."""
         from memkit.store.chain_history import was_earlier
 
         try:
             return was_earlier(self.git, shard, data, links)
         except MemkitError:
-            return False  # who cannot ask git knows of no earlier state
+            return False  # without git no earlier state is known
 
     def _written(self, shard: str) -> Iterable[Mapping[str, Any]]:
-        """Return what a shard has and had in git."""
+        """Return the lines of a shard, now and in git's history."""
         from memkit.store.chain_history import lines_as_written
 
         try:
@@ -247,9 +247,9 @@ class Workspace:
             return []
 
     def archive_at(self, name: str | None) -> ArchiveReader:
-        """Return the archive as the commit ``name`` holds it, for reading, or the present one for None.
+        """Return the archive as of the commit ``name``, for reading, or the present one for None.
 
-        Its time is that of the commit: what was believed then had not expired, and was as fresh as it was.
+        Its clock is that of the commit, so expiry and freshness are judged as they were then.
         """
         if name is None:
             return self._reader
@@ -282,14 +282,14 @@ class Workspace:
         return past
 
     def scratch_archive(self, folder: Path) -> ArchivalStore:
-        """Return an archive in ``folder`` that judges as the store's own does, and of which nothing is told."""
+        """Return an archive in ``folder`` with the store's own judgement, whose events go nowhere."""
         return self._opened(folder, self._sealer(seals=False))
 
     @contextmanager
     def archive_on(self, log: Log, *, observe: Observe = lambda event: None) -> Iterator[ArchivalStore]:
-        """Give an archive that reads and writes ``log``, and tells ``observe``; its index goes with it.
+        """Yield an archive that reads and writes ``log`` and reports to ``observe``; its index is deleted afterwards.
 
-        What a kill leaves of that goes with the indexes of commits that nobody looked at for longest.
+        If the process is killed, the index is removed along with those of the commits not looked at for longest.
         """
         from memkit.store.chain_history import index_folder
 
@@ -304,7 +304,7 @@ class Workspace:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _opened(self, root: Path | None, sealer: Sealer, **more: Any) -> ArchivalStore:
-        from memkit.runtime.memory.archive.archive import ArchivalStore  # a Tab asks for less
+        from memkit.runtime.memory.archive.archive import ArchivalStore  # shell completion must not load it
 
         asks_model = self.settings["write.contradiction_model"] == "provider" and self.may_ask_provider()
         gate = self._gate_with_model() if asks_model else None
@@ -313,7 +313,7 @@ class Workspace:
         return archive
 
     def _usual(self, sealer: Sealer) -> dict[str, Any]:
-        """Return what an archive of this store is opened with, to write or to read only."""
+        """Return the arguments that an archive of this store is opened with, for writing or only for reading."""
         return {
             "settings": self.memory_settings,
             "clock": self.clock,
@@ -322,19 +322,19 @@ class Workspace:
         }
 
     def _is_foreign(self, writer: str) -> bool:
-        """Return whether a shard is another clone's, and nobody here trusted the store.
+        """Return whether a shard was written by another clone while nobody here trusted the store.
 
-        Whoever may write on a server was let in there, and the server is trusted with the store.
+        Anyone who can write to a server was let in there, and the server is trusted with the store.
         """
         opened = self.__dict__.get("archive", self._past.get(PRESENT))
         if opened is not None and opened.log.cache:
             return False
-        path = state_folder(self.root) / "writer"  # read each time: the first write of a clone makes it
+        path = state_folder(self.root) / "writer"  # read each time: the first write of a clone creates it
         own = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
         return not (own and (writer == own or writer.startswith(f"{own}-"))) and not self._is_trusted
 
     def has_strangers(self) -> bool:
-        """Return whether other clones wrote here, and nobody here trusted the store: a prompt leaves that out."""
+        """Return whether other clones wrote here and nobody here trusted the store; prompts leave such records out."""
         if self.archive.log.cache:
             return False
         writers = {shard_writer(path)[0] for path in self.archive.log.shards()}
@@ -345,16 +345,16 @@ class Workspace:
         try:
             return self.trust.vouches()
         except MissingExtra:
-            return False  # without git nobody can say what the store would run
+            return False  # without git it is unknown what the store would run
 
     @cached_property
     def _has_vectors(self) -> bool:
         return self.settings["retrieval.vectors"] != "off" and self.may_use("retrieval.vectors")
 
     def may_use(self, key: str) -> bool:
-        """Return whether a setting may choose what is asked or loaded: the store did not choose it, or is trusted.
+        """Return whether a setting may choose a service or code: the store did not choose it, or is trusted.
 
-        Where it may not, that is told; what can do without goes on.
+        A refusal is reported; whatever can do without goes on.
         """
         if not self.settings.is_chosen(key) or self.trust.holds():
             return True
@@ -367,12 +367,12 @@ class Workspace:
 
     @property
     def summary_model(self) -> str:
-        """Return what is to sum up; what the store chose for that, only where it is trusted."""
+        """Return the model for summaries; the store's own choice counts only if the store is trusted."""
         chosen = str(self.settings["context.summary_model"])
         return chosen if chosen in ("off", "provider") or self.may_use("context.summary_model") else "off"
 
     def side_model(self, provider: str | None = None) -> Callable[[Model], Model] | None:
-        """Return which model is asked beside a conversation with that of ``provider``, given the one that answers."""
+        """Return a function from the answering model to the one that works beside it, for ``provider``."""
         from memkit.llm.providers import side_model
 
         return side_model(self.summary_model, provider or self.settings["provider"], self.language_model)
@@ -403,19 +403,19 @@ class Workspace:
 
     @property
     def models(self) -> StoreModels:
-        """Return what opens models as the settings have them."""
+        """Return the object that opens models according to the settings."""
         from memkit.llm.providers import StoreModels
 
         return StoreModels(self.settings, self.may_use)
 
     def require_provider(self) -> None:
-        """Raise ``NotTrusted`` where the store chose whom to ask, and nobody trusted it."""
+        """Raise ``NotTrusted`` if the store chose the provider and nobody trusted the store."""
         if self.settings.is_chosen("provider") and self.settings["provider"] != "reference":
             self.trust.require(f"This store would ask {one_line(str(self.settings['provider']), 120)}", INSTEAD)
 
     @cached_property
     def embedder(self) -> LocalEmbedder:
-        """Return the model that ``retrieval.vectors`` names, loaded from its folder."""
+        """Return the embedding model that ``retrieval.vectors`` names, loaded from its folder."""
         from memkit.runtime.embeddings.local import LocalEmbedder
 
         if self.settings.is_chosen("retrieval.vectors"):
@@ -423,25 +423,25 @@ class Workspace:
         return LocalEmbedder(self.model_folder(self.settings["retrieval.vectors"]))
 
     def model_folder(self, named: str) -> Path:
-        """Return the folder that ``retrieval.vectors`` means by a name."""
+        """Return the folder that a name in ``retrieval.vectors`` refers to."""
         return self.root / Path(named).expanduser()
 
     @cached_property
     def vectors(self) -> NearestIndex:
-        """Return the index of vectors; raises ``OtherModel`` where they are of another model than the store's."""
+        """Return the index of vectors; raise ``OtherModel`` if they come from another model than the store's."""
         from memkit.runtime.embeddings.interface import hold_to
         from memkit.runtime.embeddings.nearest import NearestIndex
 
         agreed = str(self.settings["retrieval.vector_model"])
         hold_to(agreed, self.embedder)
         if not agreed:
-            # Where the store cannot be written the question can still be answered, and the next one agrees.
+            # If the store cannot be written, the question can still be answered, and the next one records the model.
             with suppress(EnvironmentFault):
                 self.agree_on_model()
         return NearestIndex(self.embedder, self.archive.log.vectors)
 
     def similar(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return how near texts are to a question in meaning, as the store's model sees it."""
+        """Return how close texts are to a question in meaning, according to the store's embedding model."""
         return self._similarity(query, texts)
 
     @cached_property
@@ -452,18 +452,18 @@ class Workspace:
 
     @property
     def turn_vectors(self) -> Path:
-        """Return where the vectors of turns lie, unless what is said is sealed."""
+        """Return the folder of the turns' vectors, which is used only while what is said is not sealed."""
         from memkit.runtime.embeddings.nearest import TURNS
 
         return self.cache / TURNS
 
     @property
     def by_meaning(self) -> Similar | None:
-        """Return ``similar`` where the store searches by meaning."""
+        """Return ``similar`` if the store searches by meaning."""
         return self.similar if self._has_vectors else None
 
     def agree_on_model(self) -> None:
-        """Write into the store that its vectors are of the model at hand from now on."""
+        """Record in the store that its vectors come from the present model from now on."""
         from memkit.runtime.embeddings.interface import identity
         from memkit.store.manifest import change_manifest
 
@@ -474,14 +474,14 @@ class Workspace:
 
     @cached_property
     def keys(self) -> KeyRing:
-        """Return the keys of the store, which lie outside of it."""
+        """Return the keys of the store, which are kept outside it."""
         from memkit.privacy.keys import KeyRing
 
         return KeyRing(self.root)
 
     @cached_property
     def sealer(self) -> Sealer:
-        """Return what seals and opens text: nothing at all where the store has no keys and wants none."""
+        """Return what seals and opens text: a no-op if the store has no keys and wants none."""
         return self._sealer(seals=self.settings["privacy.seal"] == "user")
 
     def _sealer(self, *, seals: bool) -> Sealer:
@@ -503,12 +503,12 @@ class Workspace:
 
     @property
     def core_sections(self) -> tuple[str, ...]:
-        """Return the sections of core memory that can be written; the persona stands in memkit.yaml."""
+        """Return the writable sections of core memory; the persona is in memkit.yaml."""
         return ("human", "system", *self.settings["core.sections"])
 
     @cached_property
     def guard(self) -> Guard:
-        """Return the compiled policies; a set that does not load denies everything."""
+        """Return the compiled policies; a set that fails to load denies everything."""
         from memkit.policies.files import load_guard
 
         return load_guard(self.root / "policies")
@@ -519,14 +519,14 @@ class Workspace:
         from memkit.policies.files import LiveGuard, name_set
 
         def taken(held: PoliciesInForce) -> None:
-            if self.audit.is_kept:  # asking git for their commit writes its index
+            if self.audit.is_kept:  # asking git for the commit writes git's index
                 self.audit.append({"event": "policies", "actor": "program", "reason": name_set(held, self.git)})
 
         return LiveGuard(self.root / "policies", tell=self.notice, taken=taken)
 
     @property
     def skills(self) -> Mapping[str, Skill]:
-        """Return the skills by name as their files are now, or as they were when they last loaded whole."""
+        """Return the skills by name as their files are now, or as they were when all of them last loaded."""
         return self._skills.current()
 
     @cached_property
@@ -546,19 +546,19 @@ class Workspace:
 
     @property
     def own_tools(self) -> frozenset[str]:
-        """Return the names of the declared tools that are the store's own, so that a person has to trust it first."""
+        """Return the names of the declared tools that belong to the store, so that a person has to trust it first."""
         from memkit.store.config import own_tools
 
         return frozenset(str(tool["name"]) for tool in own_tools(self.root, self.settings["tools"]))
 
     def require_tools(self) -> None:
-        """Raise ``NotTrusted`` where the store has tools of its own and nobody trusted it."""
+        """Raise ``NotTrusted`` if the store has tools of its own and nobody trusted it."""
         if own := self.own_tools:
             self.trust.require(f"This store would run {_tools(own)}", INSTEAD)
 
     @property
     def recall(self) -> RecallMemory:
-        """Return the turns of every session on this machine, as long as the store keeps them."""
+        """Return the turns of every session on this machine, for as long as the store keeps them."""
         from memkit.runtime.memory.tiers.recall import RecallMemory
 
         policy = self.memory_settings.recall
@@ -575,7 +575,7 @@ class Workspace:
 
     @property
     def machine(self) -> MachineState:
-        """Return what this machine alone holds on people."""
+        """Return the data about people that only this machine holds."""
         from memkit.interchange.memkit import MachineState
         from memkit.runtime.memory.tiers.recall import RecallMemory
         from memkit.store.sessions import Checkpoints
@@ -586,7 +586,7 @@ class Workspace:
 
     @property
     def session_book(self) -> SessionBook:
-        """Return the list of sessions that this machine keeps, each for its own user."""
+        """Return the list of sessions kept on this machine, each for its own user."""
         from memkit.store.sessions import SessionBook
 
         return SessionBook(state_folder(self.root), self.recall, self.sealer, self._sessions_kept_from())
@@ -606,47 +606,47 @@ class Workspace:
 
     @property
     def cache(self) -> Path:
-        """Return the folder of what can be deleted and is rebuilt."""
+        """Return the folder of caches: they can be deleted and are rebuilt."""
         return cache_folder(self.root)
 
     def user(self, given: str | None) -> str:
-        """Return whose memory it is: ``given``, else the configured user; raises ``UsageError`` without one."""
+        """Return whose memory is meant: ``given``, else the configured user; raise ``UsageError`` without one."""
         user = given if given is not None else self.settings["user"]
         if not str(user or "").strip():
             raise UsageError("Whose memory? Give --user, set MEMKIT_USER, or write 'user:' in memkit.yaml.")
         return str(user)
 
     def user_if_named(self, given: str | None) -> str | None:
-        """Return whose memory is looked at, None for everybody's; a name that is set and empty stands for neither."""
+        """Return whose memory to look at, None for everybody's; raise ``UsageError`` for a name set but empty."""
         named = given if given is not None else self.settings["user"]
         return None if named is None else self.user(named)
 
     def person(
         self, user: str, *, session: str | None = None, turn: int | None = None, agent: str | None = None
     ) -> Origin:
-        """Return the origin of what a person does at the command line, to what one agent of theirs has for itself."""
+        """Return the origin of a person's action at the command line; ``agent`` limits it to that agent's records."""
         return Origin(actor="person", user_id=user, session_id=session, turn_id=turn, agent_id=agent)
 
     def writer(self, user: str, *, session: str | None = None, turn: int | None = None) -> Origin:
-        """Return the origin of what is written here: a person, an agent, or the client it is open for."""
+        """Return the origin of what is written here: by a person, an agent, or the client it is open for."""
         own = self.person(user, session=session, turn=turn)._replace(actor=writer(), taint=())
         return self._client or own
 
     def opened_for(self, client: Origin) -> Workspace:
-        """Return the same open store, in which what is written is a client's; what is open is closed here alone."""
+        """Return the same open store with its writes made in a client's name; only the original closes what is open."""
         _ = self.archive
         seat = copy.copy(self)
         seat._client = client
         return seat
 
     def leave_traces(self, wanted: bool) -> None:
-        """Let what happens from now on be written down, or let none of it be: no record, count or event."""
+        """Turn on or off the recording of everything from now on: audit records, counts and events."""
         self.archive.leaves_traces = self.audit.is_kept = wanted
 
     def commit_memory(self, *, force: bool = False, added: int = 1, subject: str = "") -> str | None:
         """Commit the archive when its turn has come, under ``subject`` or a count, and return the commit's id.
 
-        The synced shard is the acknowledgement, so a commit that cannot be made is said and loses nothing.
+        The synced shard is the acknowledgement, so a failing commit is reported and loses nothing.
         """
         due = {"each": 1, "batch": BATCH, "manual": None}[self.settings["git.commit"]]
         self._told = 0
@@ -676,14 +676,14 @@ class Workspace:
         return commit
 
     def _remembered(self) -> list[str]:
-        """Return the folders of what programs write into a store, beside what people write there."""
-        learned = "domains/learned"  # git refuses a path that is not there
+        """Return the folders that programs write in a store, as opposed to those that people write."""
+        learned = "domains/learned"  # git refuses a path that does not exist
         return ["archive", learned] if (self.root / learned).is_dir() else ["archive"]
 
     def end_batch(self, *, added: int | None = None, subject: str = "") -> None:
-        """Commit what a chat, import or erasure wrote; where that cannot be done it is said, and nothing is lost.
+        """Commit what a chat, import or erasure wrote; if that fails it is reported, and nothing is lost.
 
-        ``added`` says how many changes that were; by default those that the archive told of.
+        ``added`` is the number of changes; by default those that the archive reported.
         """
         if self.settings["git.commit"] == "manual":
             return
@@ -697,7 +697,7 @@ class Workspace:
         self.notice(f"Memory is safe but not committed: {why}")
 
     def _observed(self, event: Mapping[str, Any]) -> None:
-        """Keep account of what the archive tells, and say what a person should know at once."""
+        """Record an event of the archive, and immediately report what a person should know."""
         if event["event"] == "damage":
             self._heard(event["problems"])
             return
@@ -707,7 +707,7 @@ class Workspace:
             self.notice(f"A write had been cut short; its {event['bytes']} bytes are kept in {event['kept_in']}.")
 
     def _heard(self, problems: Sequence[ShardProblem]) -> None:
-        """Say once which lines are withheld, missing or damaged; the first few by name."""
+        """Report once which lines are withheld, missing or damaged; the first few by name."""
         self.damage += problems
         if not self.tells_damage:
             return
@@ -731,7 +731,7 @@ class Workspace:
         return path.stat().st_size if path.exists() else 0
 
     def release_at_close(self, release: Callable[[], None]) -> None:
-        """Call ``release`` when the store is closed, such as for a session that is open in this process."""
+        """Call ``release`` when the store is closed, for example for a session open in this process."""
         self._held.append(release)
 
     def close(self) -> None:
@@ -762,7 +762,7 @@ def _subject(pending: int) -> str:
 
 
 def _finish_erasure(root: Path, notice: Notice | None) -> None:
-    """Finish an erasure that was killed, before anybody reads what is half old and half new."""
+    """Finish an erasure that was killed, before anybody reads half-old, half-new data."""
     if not (state_folder(root) / "erase").exists():
         return
     from memkit.privacy.journal import resume

@@ -23,11 +23,11 @@ except ImportError as error:  # pragma: no cover - the extra is installed where 
     ) from error
 
 MOST = 10
-"""Memories that a search returns, as ADK's own service in memory does."""
+"""Memories that a search returns, as in ADK's own in-memory service."""
 
 
 class MemkitMemoryService(BaseMemoryService):
-    """Sessions and memories of an app's users; an event is kept once, however often its session is added.
+    """Sessions and memories of an app's users; an event is stored once, however often its session is added.
 
     ```python
     import asyncio
@@ -52,7 +52,7 @@ class MemkitMemoryService(BaseMemoryService):
         self.plug = Plug(store, "adk", user=user, consent=consent, taint=taint)
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Keep what was said in a session."""
+        """Store what was said in a session."""
         await self.add_events_to_memory(
             app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
         )
@@ -61,7 +61,7 @@ class MemkitMemoryService(BaseMemoryService):
         self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
-        """Keep events whole, and derive a record of what each of them says."""
+        """Store whole events, and derive records of what they say."""
         space = f"{app_name}/{session_id or ''}"
         kept = [
             KeptDocument("transcript", space, event.id, event.model_dump(mode="json", exclude_none=True),
@@ -79,12 +79,12 @@ class MemkitMemoryService(BaseMemoryService):
             await asyncio.to_thread(self.plug.add, self.plug.of(user_id), text, (app_name,))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """Return what fits a question, of what this app kept and of what the user's memory holds besides any app."""
+        """Return what fits a question, among what this app stored and the user's memory outside any app."""
         hits = await asyncio.to_thread(self._found, app_name, self.plug.of(user_id), query)
         return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Retire one memory; all of a user's go by ``memkit memory erase``."""
+        """Retire one memory; ``memkit memory erase`` removes all of a user's."""
         if memory_id is None:
             raise UsageError("Which memory? Give memory_id; all of a user's go by: memkit memory erase --user U.")
         await asyncio.to_thread(self.plug.forget, self.plug.of(user_id), memory_id)
@@ -93,7 +93,7 @@ class MemkitMemoryService(BaseMemoryService):
         asked = MOST
         while True:
             hits = self.plug.store.search(query, user=user, k=asked)
-            # The apps of one store share their users, and in ADK what one app keeps is no other app's.
+            # The apps of one store share their users, and in ADK no app sees what another one stored.
             own = [hit for hit in hits if hit.record.actor != f"tool:{self.plug.name}" or app in hit.record.tags]
             if len(own) >= MOST or len(hits) < asked:
                 return own[:MOST]

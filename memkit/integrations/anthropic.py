@@ -6,8 +6,8 @@ from memkit.integrations.anthropic import MemkitMemoryTool
 client.beta.messages.tool_runner(tools=[MemkitMemoryTool("my-memory", user="ada")], …)
 ```
 
-``/memories/core/SECTION.md`` is a section of core memory, ``/memories/records/TOPIC.md`` what is remembered of a topic,
-a record a line, and every other path a note, which is kept whole and found by its text. What the gate holds back or
+``/memories/core/SECTION.md`` is a section of core memory, ``/memories/records/TOPIC.md`` the records on a topic, one
+per line, and any other path a note, which is stored whole and found by its text. What the gate holds back or
 refuses is an error that tells the model why.
 """
 
@@ -66,18 +66,18 @@ PARAMETERS: Mapping[str, Any] = {
     "insert_line": {"type": "integer", "minimum": 0},
     "view_range": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
 }
-"""Those of the vendor's tool, for clients that are not told of it by its type."""
+"""The fields of the vendor's tool, for clients that do not know it by its type."""
 TOLD = (
     f"Long-term memory as files below {ROOT}: look there first (view {ROOT}), and keep what lasts. view: path, "
     "view_range. create: path, file_text. str_replace: path, old_str, new_str. insert: path, insert_line, insert_text. "
     "delete: path. rename: old_path, new_path."
 )
 CONTEXT = 2
-"""Lines around a change that are shown."""
+"""Lines of context shown around a change."""
 
 
 class Memories:
-    """The files of one user, read and changed."""
+    """The files of one user, for reading and changing."""
 
     def __init__(self, door: Plug, user: str) -> None:
         self.plug = door
@@ -100,7 +100,7 @@ class Memories:
         return {path: text for path, text in sorted(found.items()) if text or not path.startswith(CORE)}
 
     def write(self, path: str, before: str | None, text: str) -> None:
-        """Put a text in the place of a file's; raises ``Refused`` for what the gate does not take at once."""
+        """Replace the text of a file; raise ``Refused`` for what the gate does not admit at once."""
         place, _, name = path.partition("/")
         stem = name.removesuffix(".md")
         if place == CORE and name:
@@ -115,13 +115,13 @@ class Memories:
             self.plug.keep(self.user, [KeptDocument(KIND, "", path, {"text": text}, draft)])
 
     def tell_seen(self, path: str, text: str) -> None:
-        """Write down that a model saw what a file tells of."""
+        """Record that the model saw the records in a file."""
         note = self.plug.ask(self.user, lambda documents: documents.get(KIND, "", path))
         ids = [id for id, _ in _records(text)] if path.startswith(f"{RECORDS}/") else [note.record if note else None]
         self.plug.tell("injected", self.user, [id for id in ids if id], f"{ROOT}/{path}")
 
     def remove(self, path: str, text: str) -> None:
-        """Take a file away: its records retire, its note or section is emptied."""
+        """Remove a file: its records are retired, its note or section is emptied."""
         place, _, name = path.partition("/")
         if place == CORE and name:
             self.plug.edit_core(self.user, name.removesuffix(".md"), "")
@@ -162,17 +162,17 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         """Open the memories of a user.
 
         Args:
-            store: A folder, or an open ``memkit.Store``; the nearest one without it, as ``open_store`` finds it.
-            user: Whose memory it is, the store's ``user`` without it; nobody else's can be named by a path.
-            consent: True where the host says that the user agreed to be remembered.
-            taint: ``clean`` where the host's model reads nothing that strangers wrote.
+            store: A folder, or an open ``memkit.Store``; by default the nearest store, as ``open_store`` finds it.
+            user: Whose memory it is, by default the store's ``user``; no path can name another user's.
+            consent: True if the host states that the user agreed to be remembered.
+            taint: ``clean`` if the host's model reads nothing written by strangers.
         """
         super().__init__()
         self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
         self._memories = Memories(self.plug, self.plug.of(user))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Return a file with numbers before its lines, or what lies in a folder."""
+        """Return a file with line numbers, or the contents of a folder."""
         path, files = _checked(command.path), self._memories.files()
         if path in files:
             self._memories.tell_seen(path, files[path])
@@ -183,7 +183,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         return _listing(command.path.rstrip("/"), path, below)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Make a file that is not there yet."""
+        """Create a file that does not exist yet."""
         path, files = _checked(command.path), self._memories.files()
         if path in files or not path:
             raise ToolError(f"File {command.path} already exists")
@@ -193,7 +193,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         return f"File created successfully at: {command.path}"
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text that a file holds exactly once."""
+        """Replace a text that occurs exactly once in a file."""
         path, text = self._file(command.path)
         found = [match.start() for match in re.finditer(re.escape(command.old_str), text)] if command.old_str else []
         if not found:
@@ -214,7 +214,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         return "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + shown
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Put a text after a line; 0 is the beginning."""
+        """Insert a text after a line; 0 is the beginning."""
         path, text = self._file(command.path)
         lines = text.split("\n")
         lines = lines[:-1] if lines[-1] == "" else lines
@@ -228,7 +228,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         return f"The file {command.path} has been edited."
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Take away a file, or a folder with everything in it."""
+        """Remove a file, or a folder with everything in it."""
         path, files = _checked(command.path), self._memories.files()
         if not path:
             raise ToolError("Cannot delete the /memories directory itself")
@@ -257,14 +257,14 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear_all_memory(self) -> str:
-        """Take away every note; core memory and records are cleared by ``memkit memory erase``."""
+        """Remove every note; ``memkit memory erase`` clears core memory and records."""
         for name, text in self._memories.files().items():
             if name.partition("/")[0] not in (CORE, RECORDS):
                 self._memories.remove(name, text)
         return "All memory cleared"
 
     def close(self) -> None:
-        """Commit what was written, and release the store where it was opened here."""
+        """Commit what was written, and release the store if it was opened here."""
         self.plug.close()
 
     def _moved(self, old: str, new: str, text: str) -> None:
@@ -323,7 +323,7 @@ class MemkitAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 def agent_sdk_tool(memory: MemkitMemoryTool) -> SdkMcpTool[Any]:
-    """Return the memory tool for the Claude Agent SDK, whose tools are those of a server in the process.
+    """Return the memory tool for the Claude Agent SDK, whose tools are those of an in-process server.
 
     ```python
     from claude_agent_sdk import ClaudeAgentOptions, create_sdk_mcp_server
@@ -347,7 +347,7 @@ def agent_sdk_tool(memory: MemkitMemoryTool) -> SdkMcpTool[Any]:
 
     @tool("memory", TOLD, {"type": "object", "required": ["command"], "properties": PARAMETERS})
     async def called(command: dict[str, Any]) -> dict[str, Any]:
-        told = await asyncio.to_thread(memory.call, command)  # the SDK gives the model what it raises
+        told = await asyncio.to_thread(memory.call, command)  # the SDK passes exceptions to the model
         return {"content": [{"type": "text", "text": str(told)}]}
 
     return called
@@ -359,13 +359,13 @@ def _is_note(record: Record) -> bool:
 
 
 def _topic(record: Record) -> str:
-    """Return the name of the file in which a record stands."""
+    """Return the name of the file that holds a record."""
     tag = record.tags[0] if record.tags else UNSORTED
     return re.sub(r"[^\w-]+", "-", tag).strip("-")[:80] or UNSORTED
 
 
 def _records(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a topic: the id of a record, or what no record says yet, and the text."""
+    """Yield the lines of a topic: the id of a record, or a placeholder for a new one, and the text."""
     for place, line in enumerate(text.split("\n")):
         match = LINE.match(line.strip())
         if match and match["text"].strip():
@@ -375,7 +375,7 @@ def _records(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _checked(path: str) -> str:
-    """Return a path below ``/memories``; raises ``ToolError`` for one that means, or hides, another place."""
+    """Return a path below ``/memories``; raise ``ToolError`` for one that leads, even covertly, elsewhere."""
     plain = unicodedata.normalize("NFKC", path)
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {path[:80]!r}")

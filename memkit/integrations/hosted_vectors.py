@@ -1,4 +1,4 @@
-"""Vectors that the host program's own embedding made of items: in a file beside the index, and as disposable."""
+"""Vectors that the host program's own embedding made of items, in a file beside the index and as disposable as it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = "CREATE TABLE IF NOT EXISTS vectors(id TEXT, path TEXT, vector BLOB, PR
 
 
 class HostedVectors:
-    """The vectors of one user's items, each under the version it was made of."""
+    """The vectors of one user's items, each under the version that it was made from."""
 
     def __init__(self, path: Path | None) -> None:
         self._sql = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
@@ -32,18 +32,18 @@ class HostedVectors:
         self._matrix: Any = None
 
     def known(self) -> set[str]:
-        """Return the versions of which vectors are here."""
+        """Return the versions that have vectors."""
         return {row[0] for row in self._sql.execute("SELECT DISTINCT id FROM vectors")}
 
     def add(self, vectors: Iterable[tuple[str, str, Sequence[float]]]) -> None:
-        """Keep vectors of versions, each by the path of the text that it was made of."""
+        """Store vectors of versions, each with the path of the text that it was made from."""
         rows = [(id, path, array.array("f", vector).tobytes()) for id, path, vector in vectors]
         self._sql.execute("BEGIN IMMEDIATE")
         self._sql.executemany("INSERT OR REPLACE INTO vectors VALUES(?,?,?)", rows)
         self._sql.execute("COMMIT")
 
     def ranked(self, asked: Sequence[float]) -> Iterator[tuple[str, float]]:
-        """Yield versions by the cosine of their vectors with one, the nearest first; one may come several times."""
+        """Yield versions by their vectors' cosine with ``asked``, nearest first; a version may occur several times."""
         self._follow()
         fitting = [place for place, row in enumerate(self._rows) if len(row) == len(asked)]
         if len(fitting) < len(self._rows):  # another embedding was used before
@@ -58,7 +58,7 @@ class HostedVectors:
             yield self._ids[place], float(scores[place])
 
     def _follow(self) -> None:
-        """Take in what was added, also by other processes."""
+        """Read what was added since, also by other processes."""
         rows = self._sql.execute("SELECT rowid, id, vector FROM vectors WHERE rowid>? ORDER BY rowid", (self._seen,))
         for rowid, id, vector in rows.fetchall():
             row = array.array("f")
@@ -79,7 +79,7 @@ class HostedVectors:
         return self._matrix @ (other / length)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._sql.close()
 
 

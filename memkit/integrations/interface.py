@@ -1,7 +1,7 @@
-"""What every drop-in does the same way: whose memory it is, what taints its writes, and that no refusal is silent.
+"""What all drop-ins share: whose memory it is, what taints its writes, and that no refusal is silent.
 
-Writing one for another framework: hold a ``Plug``, keep what has no text as documents with ``Plug.keep``, give each
-text that is worth finding as the ``draft`` beside it, and let ``Refused`` through (docs/drop-ins.md).
+To write one for another framework: hold a ``Plug``, store values without text as documents with ``Plug.keep``, pass
+each text worth finding as the ``draft`` beside it, and let ``Refused`` through (docs/drop-ins.md).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Answer = TypeVar("Answer")
 CLEAN = "clean"
 HELD_BACK = "held_back"
 TEXTS = ("text", "content", "memory", "fact")
-"""Keys of a value under which its text is looked for."""
+"""Keys of a value that may hold its text."""
 _log = logging.getLogger("memkit")
 
 
 class Plug:
-    """A store as a program of another framework comes to it."""
+    """A store as a program of another framework uses it."""
 
     def __init__(
         self, store: Store | Place | None, name: str, *, user: str | None = None, consent: bool | None = None,
@@ -47,14 +47,14 @@ class Plug:
 
         Args:
             store: A folder, a store that the program holds open and closes itself, or None for the nearest one.
-            name: Of the framework, which its records carry.
-            user: Whose memory it is, whatever the framework names.
-            consent: True where the host says that the user agreed; the store's own account without it.
-            taint: ``clean`` where the host says that its model reads nothing that strangers wrote.
+            name: The framework's name, which its records carry.
+            user: Whose memory it is, whichever user the framework names.
+            consent: True if the host states that the user agreed; by default the store's own records decide.
+            taint: ``clean`` if the host states that its model reads nothing written by strangers.
 
         Raises:
-            UsageError: ``taint`` is something else.
-            StoreNotFound: The folder is no store.
+            UsageError: ``taint`` has another value.
+            StoreNotFound: The folder is not a store.
         """
         if taint not in (None, CLEAN):
             raise UsageError(f"taint is 'clean' or left out, not {taint!r:.60}.")
@@ -64,15 +64,15 @@ class Plug:
         self.user = user
         self._consent = consent
         self._taint = () if taint == CLEAN else (f"client:{name}",)
-        # A program that ends without closing loses nothing, but what it wrote is to be in git's history too.
+        # A program that ends without closing loses nothing, but what it wrote should be in git's history too.
         self._closing = weakref.finalize(self, self.store.close) if self._is_own else None
 
     def of(self, user: str | None) -> str:
-        """Return whose memory is meant; raises ``UsageError`` where nobody says."""
+        """Return whose memory is meant; raise ``UsageError`` if nobody is named."""
         return self.store.named_user(self.user if self.user is not None else user)
 
     def origin(self, user: str) -> Origin:
-        """Return where what is written for a user comes from."""
+        """Return the origin of writes for a user."""
         return Origin(actor=f"tool:{self.name}", user_id=user, taint=self._taint)
 
     def agreed(self, user: str) -> bool:
@@ -80,12 +80,12 @@ class Plug:
         return True if self._consent else self.store.workspace.archive.consent(user) is True
 
     def ask(self, user: str, question: Callable[[Documents], Answer]) -> Answer:
-        """Return what a question finds among the user's documents."""
+        """Return the answer to a question about the user's documents."""
         with self.store.lock:
             return self.store.workspace.archive.documents(user, question)
 
     def tell(self, event: str, user: str, ids: Sequence[str], query: str = "", session: str | None = None) -> None:
-        """Write down that records were ``retrieved`` or ``injected`` into a prompt, for ``memkit memory why``."""
+        """Record that records were ``retrieved`` or ``injected`` into a prompt, for ``memkit memory why``."""
         told: list[Any] = list(dict.fromkeys(ids))
         self.store.workspace.audit.append({
             "event": event, "user_id": user, "actor": f"tool:{self.name}", "session_id": session, "ids": told,
@@ -93,10 +93,10 @@ class Plug:
         })  # fmt: skip
 
     def keep(self, user: str, documents: Sequence[KeptDocument]) -> list[Decision]:
-        """Keep documents, all of them or none, and return what was decided about each.
+        """Store documents, all of them or none, and return the decision about each.
 
         Raises:
-            Refused: The gate does not take one of them, or holds its record back for a person.
+            Refused: The gate does not admit one of them, or holds its record back for a person.
         """
         if not documents:
             return []
@@ -109,24 +109,24 @@ class Plug:
         return decisions
 
     def add(self, user: str, text: str, tags: Sequence[str] = ()) -> Decision:
-        """Offer a text to long-term memory; raises ``Refused`` for what is refused or held back."""
+        """Offer a text to long-term memory; raise ``Refused`` if it is refused or held back."""
         return self._offered(user, lambda archive, origin: archive.offer(
             draft_of(text, tags) or Draft(text), origin, consented=self.agreed(user)
         ))  # fmt: skip
 
     def supersede(self, user: str, id: str, text: str) -> Decision:
-        """Offer a text in the place of a record; raises ``Refused`` for what is refused or held back."""
+        """Offer a text as the replacement of a record; raise ``Refused`` if it is refused or held back."""
         self._require_agreed(user)
         return self._offered(user, lambda archive, origin: archive.supersede(id, text, origin))
 
     def edit_core(self, user: str, section: str, text: str) -> Decision:
-        """Offer a text as a core section; raises ``Refused`` for what is refused or held back."""
+        """Offer a text as a core section; raise ``Refused`` if it is refused or held back."""
         return self._offered(user, lambda archive, origin: archive.edit_core(
             user, section, text, origin, consented=self.agreed(user)
         ))  # fmt: skip
 
     def forget(self, user: str, id: str) -> None:
-        """Retire a record; raises ``Refused`` where that waits for a person."""
+        """Retire a record; raise ``Refused`` if that waits for a person."""
         with self.store.lock:
             waits = self.store.workspace.archive.mark("forget", id, self.origin(user))
             self.store.note_write()
@@ -135,10 +135,10 @@ class Plug:
             require_admitted([Decision("quarantined", waits, (TAINTED,))], user)
 
     def derive(self, user: str, session: str, pieces: Sequence[DrawnPiece]) -> None:
-        """Offer what was drawn from what a user said in a session.
+        """Offer what was drawn from a user's words in a session.
 
-        The conversation is kept already, so what the gate does not take at once is no error: it waits for a person, or
-        is told on the log.
+        The conversation is stored already, so what the gate does not admit at once is no error: it waits for a person,
+        or is logged.
         """
         with self.store.lock:
             archive, origin = self.store.workspace.archive, self.origin(user)._replace(session_id=session)
@@ -151,7 +151,7 @@ class Plug:
                 _log.warning("What was said in %.60r is %s: %s", session, one.decision, refusal(one.reasons, user))
 
     def take_back(self, user: str, session: str, is_gone: Callable[[Record], bool]) -> None:
-        """Retire records of a session whose words are gone, unless a person said something of them since."""
+        """Retire records of a session whose words are gone, unless a person has acted on them since."""
         with self.store.lock:
             archive = self.store.workspace.archive
             for record in archive.records(user_id=user, session_id=session):
@@ -178,12 +178,12 @@ class Plug:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the store for a change that is made of several calls."""
+        """Hold the store for a change made of several calls."""
         with self.store.lock:
             yield
 
     def close(self) -> None:
-        """Commit what was written, and release the store where it was opened here."""
+        """Commit what was written, and release the store if it was opened here."""
         if self._closing is not None:
             self._closing()
 
@@ -197,7 +197,7 @@ class Plug:
 
 
 def refusal(reasons: Sequence[Reason], user: str) -> Refused:
-    """Return the error for what the gate does not take; where consent is missing it says how a person gives it."""
+    """Return the error for what the gate does not admit; if consent is missing it says how a person gives it."""
     said = f"Once they agree: memkit consent grant --user {shell_word(user)}"
     return Refused([
         reason._replace(message=f"{reason.message} {said}") if reason.code == "consent" else reason
@@ -206,7 +206,7 @@ def refusal(reasons: Sequence[Reason], user: str) -> Refused:
 
 
 def require_admitted(decisions: Sequence[Decision], user: str) -> None:
-    """Raise ``Refused`` where something was refused or waits for a person: the caller gets no decision to look at."""
+    """Raise ``Refused`` if anything was refused or waits for a person: the caller gets no decision to look at."""
     for decision in decisions:
         if decision.decision == "quarantined":
             waits = Reason(HELD_BACK, f"It is held back for a person: memkit memory approve {decision.id}.")
@@ -216,7 +216,7 @@ def require_admitted(decisions: Sequence[Decision], user: str) -> None:
 
 
 def text_of(value: Any) -> str | None:
-    """Return the text of a value, one of a key of ``TEXTS``, where it can be a record's; None for any other.
+    """Return the text of a value, from a key in ``TEXTS``, if it can be a record's; None otherwise.
 
     >>> text_of({"kind": "Memory", "content": {"content": "Ada sails"}}), text_of({"size": 3})
     ('Ada sails', None)
@@ -233,7 +233,7 @@ def text_of(value: Any) -> str | None:
 
 
 def with_text(value: Any, text: str) -> Any:
-    """Return a value with another text in the place of its own: what a person said instead."""
+    """Return a value with its text replaced by what a person said instead."""
     for key in TEXTS:
         inner = value.get(key)
         if isinstance(inner, Mapping) and isinstance(inner.get("content"), str):
@@ -244,7 +244,7 @@ def with_text(value: Any, text: str) -> Any:
 
 
 def value_of(document: StoredDocument) -> Any:
-    """Return what was kept, with the text that a person put in its place."""
+    """Return the stored value, with the text that a person put in its place."""
     value = json.loads(document.value)
     return with_text(value, document.corrected) if document.corrected is not None and isinstance(value, dict) else value
 
@@ -256,12 +256,12 @@ def noted(document: StoredDocument) -> dict[str, Any]:
 
 
 def moment(at: str) -> datetime:
-    """Return a time of the archive."""
+    """Return a timestamp of the archive as a ``datetime``."""
     return datetime.fromisoformat(at)
 
 
 def draft_of(text: str | None, tags: Sequence[str] = ()) -> Draft | None:
-    """Return the record to derive of a text; None where there is none."""
+    """Return the record to derive from a text; None without one."""
     if text is None:
         return None
     fitting = tuple(tag for tag in dict.fromkeys(tags) if 0 < len(tag) <= MAX_NAME)[:MAX_TAGS]

@@ -67,17 +67,17 @@ ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
     "$lte": lambda one, other: one <= other,
 }
 LOOKED_AT = 50
-"""Records that a search by words looks at first; it looks at twice as many until there are enough."""
+"""Records that a word search examines first; it doubles the number until there are enough results."""
 
 
 class Below(NamedTuple):
-    """Which items a search is about: those of a namespace and below it, with what their values are to hold."""
+    """The items that a search covers: those of a namespace and below it whose values fit a filter."""
 
     space: str
     wanted: Mapping[str, Any]
 
     def holds(self, document: StoredDocument) -> bool:
-        """Return whether a document lies there and its value fits."""
+        """Return whether a document is in the namespace and its value fits."""
         if self.space and document.space != self.space and not document.space.startswith(f"{self.space}."):
             return False
         if not self.wanted:
@@ -88,7 +88,7 @@ class Below(NamedTuple):
     def first_of(
         self, ranked: Iterator[tuple[str, float]], most: int, documents: Documents
     ) -> list[tuple[StoredDocument, float]]:
-        """Return what stands of the first ranked versions, each document once."""
+        """Return the best live documents among the ranked versions, each once."""
         found, seen = list[tuple[StoredDocument, float]](), set()
         for id, score in ranked:
             if len(found) >= most:
@@ -102,7 +102,7 @@ class Below(NamedTuple):
     def told_by(
         self, hits: Sequence[Hit], as_of: str | None, documents: Documents
     ) -> list[tuple[StoredDocument, float]]:
-        """Return the documents that records speak for."""
+        """Return the documents that records were derived from."""
         places = [(hit.score, item_of(hit.record)) for hit in hits]
         named = [(score, place) for score, place in places if place is not None and place[0] == KIND]
         stood = [(documents.get(kind, space, name, as_of), score) for score, (kind, space, name) in named]
@@ -110,15 +110,15 @@ class Below(NamedTuple):
 
 
 Found = tuple[str, StoredDocument, float | None]
-"""Whose item it is, and how it was scored."""
+"""Whose item it is, the item, and its score."""
 
 
 class MemkitStore(BaseStore):
-    """A ``BaseStore`` on a memkit store: an item is a document, and its text, where it has one, a record.
+    """A ``BaseStore`` on a memkit store: an item is a document, and its text, if it has one, a record.
 
     A put at the same key supersedes, a delete retires, and the value comes back whole. What a person corrects, forgets
-    or rejects is corrected or gone here as well. A search without ``index`` finds by memkit's own retrieval; with the
-    host's embedding its cosine decides. The filter ``$as_of`` gives what stood at a day or a moment.
+    or rejects is corrected or gone here as well. A search without ``index`` uses memkit's own retrieval; with the
+    host's embedding its cosine decides. The filter ``$as_of`` returns the state at a day or a moment.
 
     ```python
     from memkit.integrations.langgraph import MemkitStore
@@ -144,12 +144,12 @@ class MemkitStore(BaseStore):
         """Open the items of ``store``, a folder or an open ``memkit.Store``.
 
         Args:
-            store: Where they are kept; the nearest store without it, as ``open_store`` finds it.
-            user: Whose they are; without it the first label of a namespace is the user.
+            store: Where they are stored; by default the nearest store, as ``open_store`` finds it.
+            user: Whose they are; by default the first label of a namespace is the user.
             index: LangGraph's own: the embedding, its ``dims``, and the ``fields`` to embed.
             ttl: LangGraph's own: ``default_ttl`` in minutes and ``refresh_on_read``.
-            consent: True where the host says that its users agreed to be remembered.
-            taint: ``clean`` where the host's model reads nothing that strangers wrote.
+            consent: True if the host states that its users agreed to be remembered.
+            taint: ``clean`` if the host's model reads nothing written by strangers.
         """
         self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
         self.index_config = index
@@ -161,10 +161,10 @@ class MemkitStore(BaseStore):
         self._thread: ThreadPoolExecutor | None = None
 
     def setup(self) -> None:
-        """Do nothing: a memkit store is made by ``memkit init``. It is here because LangGraph's own stores want it."""
+        """Do nothing: ``memkit init`` makes a memkit store. LangGraph's own stores have this method."""
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out operations: what reads sees what stood before, and of two puts at one key the last one counts."""
+        """Execute operations: reads see the state before, and of two puts at one key the last one counts."""
         try:
             if self._loop is not None and asyncio.get_running_loop() is self._loop:
                 raise asyncio.InvalidStateError(
@@ -175,13 +175,13 @@ class MemkitStore(BaseStore):
         return self._carried_out(ops)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do the same in a thread beside the loop."""
+        """Execute operations in a thread beside the event loop."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="memkit")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._carried_out, list(ops))
 
     def close(self) -> None:
-        """Commit what was written, and release the store where it was opened here."""
+        """Commit what was written, and release the store if it was opened here."""
         for vectors in self._vectors.values():
             vectors.close()
         self._vectors.clear()
@@ -202,13 +202,13 @@ class MemkitStore(BaseStore):
             return self._search(op)
         return self._listed(op) if isinstance(op, ListNamespacesOp) else None
 
-    # Whose items they are.
+    # Users.
 
     def _user(self, namespace: Sequence[str]) -> str:
         return self.plug.of(namespace[0] if namespace else None)
 
     def _users(self, prefix: Sequence[str]) -> list[str]:
-        """Return the users whose items may lie below a prefix."""
+        """Return the users whose items may be below a prefix."""
         if self.plug.user is not None or prefix:
             return [self._user(prefix)]
         return self.plug.store.workspace.archive.users()
@@ -254,7 +254,7 @@ class MemkitStore(BaseStore):
         return [items[user, document.space, document.name] for user, document, _ in shown]
 
     def _newest(self, users: Sequence[str], below: Below, most: int, as_of: str | None = None) -> list[Found]:
-        """Return the newest items that fit, at most so many of each user."""
+        """Return the newest fitting items, at most ``most`` of each user."""
         wanted = _prefilter(below.wanted)
 
         def newest(documents: Documents) -> list[StoredDocument]:
@@ -265,7 +265,7 @@ class MemkitStore(BaseStore):
         return sorted(found, key=lambda one: (one[1].at, one[1].id), reverse=True) if len(users) > 1 else found
 
     def _nearest(self, query: str, users: Sequence[str], below: Below, most: int) -> list[Found]:
-        """Return the items that fit, the nearest to a query first, then those of which nothing was embedded."""
+        """Return the fitting items, those nearest to a query first, then those without an embedding."""
         asked, scored = self._embedded([query])[0], list[Found]()
         for user in users:
             ranked = self._vectors_of(user).ranked(asked)
@@ -316,7 +316,7 @@ class MemkitStore(BaseStore):
             by_user.setdefault(user, []).append((op, _kept(op, user, now)))
         for user, kept in by_user.items():
             if self.embeddings is not None:
-                self._vectors_of(user)  # before, so that what is missing is not what comes now
+                self._vectors_of(user)  # first, so that the new items do not count as missing vectors
             self.plug.keep(user, [document for _, document in kept])
             if self.embeddings is not None:
                 self._embed(user, [document for op, document in kept if op.value is not None])
@@ -330,7 +330,7 @@ class MemkitStore(BaseStore):
     # Embedding.
 
     def _vectors_of(self, user: str) -> HostedVectors:
-        """Return the vectors of a user's items, those that are missing made."""
+        """Return the vectors of a user's items, after computing the missing ones."""
         vectors = self._vectors.get(user)
         if vectors is None:
             vectors = self._vectors[user] = HostedVectors(self.plug.ask(user, lambda documents: documents.beside()))
@@ -367,7 +367,7 @@ class MemkitStore(BaseStore):
         except (ValueError, NotImplementedError):
             if type(embeddings).__name__ != "EmbeddingsLambda":
                 raise
-        return asyncio.run(embeddings.aembed_documents(texts))  # the host's function is asynchronous alone
+        return asyncio.run(embeddings.aembed_documents(texts))  # the host's function is asynchronous only
 
     def __enter__(self) -> Self:
         """Return the store."""
@@ -378,7 +378,7 @@ class MemkitStore(BaseStore):
         self.close()
 
     async def __aenter__(self) -> Self:
-        """Return the store; from now on calls that would keep this loop waiting are errors."""
+        """Return the store; from now on calls that would block this event loop are errors."""
         self._loop = asyncio.get_running_loop()
         return self
 
@@ -393,9 +393,9 @@ def _prefix(op: Op) -> object:
 
 
 def _checked(op: Op) -> Op:
-    """Return an operation whose namespace can be one; raises ``InvalidNamespaceError``."""
+    """Return an operation with a valid namespace; raise ``InvalidNamespaceError`` for any other."""
     if isinstance(namespace := op.namespace if isinstance(op, GetOp | PutOp) else _prefix(op), str):
-        # As a sequence it is its letters, and the first of them would be the user.
+        # A string is a sequence of its letters, and the first of them would be the user.
         raise InvalidNamespaceError(f"A namespace is a tuple of texts. Write ({namespace!r:.80},).")
     validate_op_namespace(op)
     if isinstance(op, SearchOp) and (op.limit < 0 or op.offset < 0):
@@ -418,7 +418,7 @@ def _space(namespace: Sequence[str]) -> str:
 
 
 def _tags(namespace: Sequence[str], user: str) -> tuple[str, ...]:
-    """Return what of a namespace is the label of its records: everything but the user."""
+    """Return the part of a namespace that becomes labels of its records: everything but the user."""
     return tuple(label for label in namespace if label != user)
 
 
@@ -450,7 +450,7 @@ def _items(found: Sequence[tuple[StoredDocument, float | None]], documents: Docu
 
 
 def _prefilter(wanted: Mapping[str, Any]) -> Prefilter:
-    """Return what every value certainly holds that fits."""
+    """Return what every fitting value is certain to contain."""
     asked = [(key, *one) for key, value in wanted.items() for one in _conditions(value)]
     return Prefilter(
         tuple(value for _, operator, value in asked if operator == "$eq" and isinstance(value, str)),
@@ -466,7 +466,7 @@ def _conditions(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _at(value: Any, key: str) -> Any:
-    """Return what a value holds under a key, or under a path of keys with dots between them."""
+    """Return what a value holds under a key or a dotted path of keys."""
     if isinstance(value, Mapping) and key in value:
         return value[key]
     for part in key.split("."):

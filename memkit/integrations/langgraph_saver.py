@@ -1,7 +1,7 @@
-"""LangGraph's checkpoints in a memkit store: in the folder of what this machine is in the middle of, one file a thread.
+"""LangGraph's checkpoints in a memkit store: among this machine's unfinished work, in one file per thread.
 
-A line that is on the disk counts; one that a kill cut short never did, and is cut off by the next write. The files are
-sealed where the store seals, exported and erased with their user.
+A line on the disk counts; one that a kill cut short never did, and the next write removes it. The files are
+sealed if the store seals, and are exported and erased with their user.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from memkit.runtime.memory.tiers.sessions import session_digest
 Answer = TypeVar("Answer")
 FOLDER = "langgraph"
 DELTA = "_DeltaSnapshot"
-"""The class that LangGraph keeps in the place of a channel's value where the channel is told by its changes."""
+"""The class that LangGraph stores instead of a channel's value if the channel is kept as its changes."""
 MOST_SCANNED = 100_000
-"""Texts that are remembered as looked at for secrets: a checkpoint repeats what the one before it held."""
+"""Texts remembered as already scanned for secrets: a checkpoint repeats what the previous one held."""
 
 
 @dataclass
 class _Thread:
-    """What the file of one thread says."""
+    """The contents of one thread's file."""
 
     checkpoints: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By namespace, then by id."""
@@ -56,10 +56,10 @@ class _Thread:
     """By namespace and checkpoint, then by task and place."""
     inode: int = 0
     read: int = 0
-    """Bytes that were taken in."""
+    """Bytes read so far."""
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Take in one line."""
+        """Add the contents of one line."""
         place = str(line["ns"]), str(line["id"])
         if line["kind"] == "checkpoint":
             self.checkpoints.setdefault(place[0], {})[place[1]] = dict(line)
@@ -96,9 +96,9 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         """Open the checkpoints of ``store``, a folder or an open ``memkit.Store``.
 
         Args:
-            store: Where they are kept; the nearest store without it, as ``open_store`` finds it.
-            user: Whose conversations they are; without it ``user_id`` of a run's ``configurable``, else the store's.
-            consent: True where the host says that its users agreed to be remembered.
+            store: Where they are stored; by default the nearest store, as ``open_store`` finds it.
+            user: Whose conversations they are; by default ``user_id`` of a run's ``configurable``, else the store's.
+            consent: True if the host states that its users agreed to be remembered.
         """
         super().__init__()
         self.plug = Plug(store, "langgraph", user=user, consent=consent)
@@ -106,7 +106,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         self._scanned: set[int] = set()
         self._thread: ThreadPoolExecutor | None = None
 
-    # What LangGraph asks.
+    # LangGraph's interface.
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names, or the thread's latest."""
@@ -125,7 +125,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """Yield the checkpoints that fit, of each thread and namespace the newest first."""
+        """Yield the checkpoints that fit, newest first within each thread and namespace."""
         found = self._fitting(config, filter or {}, get_checkpoint_id(before) if before else None)
         for count, one in enumerate(found):
             if limit is not None and count >= limit:
@@ -139,10 +139,10 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Keep a checkpoint, and return the config that names it once it is on the disk.
+        """Store a checkpoint, and return the config that names it once it is on the disk.
 
         Raises:
-            Refused: The user did not agree to be remembered, or it holds a secret.
+            Refused: The user did not agree to be remembered, or the checkpoint holds a secret.
         """
         asked = config["configurable"]
         type, content = self.serde.dumps_typed(checkpoint)
@@ -159,7 +159,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Keep what a task wrote on the way to the next checkpoint."""
+        """Store what a task wrote on the way to the next checkpoint."""
         asked = config["configurable"]
         kept = [
             (WRITES_IDX_MAP.get(channel, place), channel, *_typed(self.serde.dumps_typed(value)))
@@ -179,7 +179,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
                 self._threads.pop(path, None)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all of a thread, its parents and writes included, to another one."""
+        """Copy a whole thread, including its parents and writes, to another one."""
         with self.plug.writing():
             for path in self._paths(source_thread_id):
                 lines = self._lines(path)
@@ -200,7 +200,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
                     self._replace(path, [line for line in lines if _place(line) not in gone])
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Keep of each thread's namespaces the latest checkpoint and what it is told from; or nothing (``delete``)."""
+        """Keep each namespace's latest checkpoint and what it is rebuilt from; or nothing (``delete``)."""
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"There is no strategy {strategy!r:.40}: keep_latest or delete.")
         for thread_id in thread_ids:
@@ -224,7 +224,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
                 id = held[id]["parent"] if told else None
         return kept
 
-    # The same beside a loop.
+    # The asynchronous interface.
 
     aget_tuple = twin(get_tuple)
     aput = twin(put)
@@ -242,7 +242,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Do what ``list`` does."""
+        """Yield the checkpoints that fit, as ``list`` does."""
 
         def found(self: MemkitSaver) -> Sequence[CheckpointTuple]:
             return [*self.list(config, filter=filter, before=before, limit=limit)]
@@ -257,7 +257,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def close(self) -> None:
-        """Release the store where it was opened here."""
+        """Release the store if it was opened here."""
         self.plug.close()
 
     def __enter__(self) -> Self:
@@ -284,18 +284,18 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         return self._folder / f"{session_digest(self._user(config), thread)}.jsonl"
 
     def _paths(self, thread_id: str) -> Sequence[Path]:
-        """Return the files of a thread, whoever of the users it is of."""
+        """Return the files of a thread, whichever user it belongs to."""
         if self.plug.user is not None:
             return [self._folder / f"{session_digest(self.plug.user, str(thread_id))}.jsonl"]
         return [path for path in self._files() if _first(path).get("session_id") == str(thread_id)]
 
     def _files(self) -> Sequence[Path]:
-        """Return the files of all threads; with a bound user of theirs alone."""
+        """Return the files of all threads; for a bound user, theirs alone."""
         user, found = self.plug.user, sorted(self._folder.glob("*.jsonl"))
         return found if user is None else [path for path in found if _first(path).get("user_id") == user]
 
     def _read(self, path: Path) -> _Thread:
-        """Return what a thread's file says, reading only what came since."""
+        """Return the contents of a thread's file, reading only what was added since."""
         thread = self._threads.setdefault(path, _Thread())
         try:
             file = path.open("rb")
@@ -327,7 +327,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
                     yield data
 
     def _append(self, config: RunnableConfig, line: Mapping[str, Any], said: object) -> None:
-        """Judge what a line holds, write it, and return when it is on the disk."""
+        """Judge the contents of a line, write it, and return when it is on the disk."""
         user = self._user(config)
         with self.plug.writing():
             self._require_harmless(user, said)
@@ -354,7 +354,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         self._scanned.update(map(hash, fresh))
 
     def _replace(self, path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Put other lines in the place of a file, all at once."""
+        """Replace the lines of a file atomically."""
         seal = self.plug.store.workspace.sealer.seal
         with self._held(path):
             fresh = path.with_suffix(".new")
@@ -368,7 +368,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
 
     @contextmanager
     def _held(self, path: Path) -> Iterator[int]:
-        """Keep other processes from writing to a file, made where it is not there."""
+        """Lock a file against writes by other processes, creating it if necessary."""
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         while True:
             handle = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -378,7 +378,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
                     yield handle
                     return
             except FileNotFoundError:
-                pass  # somebody replaced it while we waited
+                pass  # another process replaced it while this one waited
             finally:
                 os.close(handle)
 
@@ -431,7 +431,7 @@ def _typed(value: tuple[str, bytes]) -> tuple[str, str]:
 
 
 def _first(path: Path) -> Mapping[str, Any]:
-    """Return the first line of a file, whose user and thread are never sealed; nothing where a kill cut it short."""
+    """Return a file's first line, whose user and thread are never sealed; empty if a kill cut it short."""
     with path.open("rb") as file:
         line = file.readline()
     found: Mapping[str, Any] = json.loads(line) if line.endswith(b"\n") else {}
@@ -443,7 +443,7 @@ def _place(line: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _cut_off_torn_line(handle: int) -> None:
-    """Take away what a killed process left of a line: nobody was told that it was written."""
+    """Remove a line that a killed process left unfinished: nobody was told that it was written."""
     size = os.fstat(handle).st_size
     if size == 0 or os.pread(handle, 1, size - 1) == b"\n":
         return
@@ -452,7 +452,7 @@ def _cut_off_torn_line(handle: int) -> None:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield the texts in what a graph holds, messages and other models included."""
+    """Yield the texts in a graph's values, including messages and other models."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""OpenAI's Agents SDK: a session whose items are documents of a memkit store, and what the user states a record.
+"""OpenAI's Agents SDK: a session whose items are documents of a memkit store, and the user's statements records.
 
 ```python
 from memkit.integrations.openai_agents import MemkitSession
@@ -7,7 +7,7 @@ session = MemkitSession("chat-1", "my-memory", user="ada")
 result = await Runner.run(agent, "Hi!", session=session)
 ```
 
-With ``RunConfig(call_model_input_filter=session.recall)`` the model is shown what is remembered and fits.
+With ``RunConfig(call_model_input_filter=session.recall)`` the model is shown the memories that fit.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ KIND = "transcript"
 FIRST = 0
 DIGITS = 12
 HEARD = 30
-"""Items that are looked at when the user says something: a later word may take back an earlier one."""
+"""Items examined when the user says something: a later statement may take back an earlier one."""
 
 
 class MemkitSession:
     """The SDK's ``Session`` on a memkit store: every item comes back as it was, masked where the policy says so.
 
-    What the user plainly states is offered to long-term memory as well, and goes when its item goes. What is popped or
-    cleared is gone here, and in the history of the archive until its user is erased. Sessions of other users are never
-    seen, whatever they are called.
+    What the user plainly states is also offered to long-term memory, and goes when its item goes. What is popped or
+    cleared is gone here, and from the history of the archive once its user is erased. Sessions of other users are
+    never visible, whatever their names.
 
     ```python
     import asyncio
@@ -75,15 +75,15 @@ class MemkitSession:
         consent: bool | None = None,
         taint: str | None = None,
     ) -> None:
-        """Go on with a session of a user, or begin it.
+        """Continue a user's session, or begin it.
 
         Args:
-            session_id: What the session is called.
-            store: A folder, or an open ``memkit.Store``; the nearest one without it, as ``open_store`` finds it.
-            user: Whose conversation it is; the store's ``user`` without it.
+            session_id: The name of the session.
+            store: A folder, or an open ``memkit.Store``; by default the nearest store, as ``open_store`` finds it.
+            user: Whose conversation it is; by default the store's ``user``.
             session_settings: The SDK's own, such as a ``limit``.
-            consent: True where the host says that the user agreed to be remembered.
-            taint: ``clean`` where the host's model reads nothing that strangers wrote.
+            consent: True if the host states that the user agreed to be remembered.
+            taint: ``clean`` if the host's model reads nothing written by strangers.
         """
         if not isinstance(session_id, str):
             raise UsageError(f"A session is named by a string; {session_id!r:.60} is none.")
@@ -92,10 +92,10 @@ class MemkitSession:
         self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
         self._user = self.plug.of(user)
         self._asked = ("", "")
-        """What the user said last, and what was shown for it: a run asks its model many times."""
+        """The user's last message and the memories shown for it: a run asks its model many times."""
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the newest items, at most so many, in the order in which they came."""
+        """Return the newest items, at most ``limit``, in the order in which they came."""
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most <= 0:
             return []
@@ -103,10 +103,10 @@ class MemkitSession:
         return [cast("TResponseInputItem", value_of(document)) for document in reversed(held)]
 
     async def add_items(self, items: Sequence[TResponseInputItem]) -> None:
-        """Keep items, all of them or none.
+        """Store items, all of them or none.
 
         Raises:
-            Refused: The user did not agree to be remembered, or one of them holds what the store's policy keeps out.
+            Refused: The user did not agree to be remembered, or an item holds what the store's policy keeps out.
         """
         for item in items:
             if not isinstance(item, Mapping):
@@ -115,7 +115,7 @@ class MemkitSession:
             await _settled(lambda: self._add([dict(cast("dict[str, Any]", item)) for item in items]))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Remove the newest item and return it; None where there is none."""
+        """Remove the newest item and return it; None if there is none."""
         found = await _settled(self._pop)
         return None if found is None else cast("TResponseInputItem", value_of(found))
 
@@ -124,7 +124,7 @@ class MemkitSession:
         await _settled(self._clear)
 
     async def recall(self, data: CallModelData[Any]) -> ModelInputData:
-        """Return what a model is asked, with the memories that fit the user's last words before them, as data.
+        """Return the model's input, preceded by the memories that fit the user's last words, as data.
 
         It is a ``call_model_input_filter`` of the SDK's ``RunConfig``. What others may have steered is left out.
         """
@@ -137,7 +137,7 @@ class MemkitSession:
         return ModelInputData([*asked.input[: places[-1]], *shown, *asked.input[places[-1] :]], asked.instructions)
 
     def close(self) -> None:
-        """Commit what was written, and release the store where it was opened here."""
+        """Commit what was written, and release the store if it was opened here."""
         self.plug.close()
 
     def _newest(self, most: int | None) -> list[StoredDocument]:
@@ -156,7 +156,7 @@ class MemkitSession:
             self._learn(after)
 
     def _learn(self, after: int) -> None:
-        """Offer what the user states in the items after one, and retire what these take back."""
+        """Offer the user's statements in the items after ``after``, and retire those that these take back."""
         held = self.plug.ask(self._user, lambda documents: [*islice(documents.named(KIND, self.session_id), HEARD)])
         turns = [
             SessionTurn(self._user, self.session_id, int(one.name), "user", said, one.at)
@@ -172,7 +172,7 @@ class MemkitSession:
             self.plug.take_back(self._user, self.session_id, lambda record: (record.turn_id, record.text) in gone)
 
     def _known(self, question: str) -> str:
-        """Return what is remembered and fits a question, fenced; nothing where nothing does."""
+        """Return the memories that fit a question, fenced; empty if none does."""
         if question != self._asked[0]:
             hits = [hit for hit in self.plug.store.search(question, user=self._user) if not hit.record.taint]
             self._asked = question, fence(hits) if hits else ""
@@ -200,7 +200,7 @@ class MemkitSession:
 
 
 def _said_by_user(item: Any) -> str:
-    """Return the text of an item that the user said; nothing of any other."""
+    """Return the text of an item that the user said; empty for any other."""
     if not isinstance(item, dict) or item.get("role") != "user":
         return ""
     parts = item.get("content")
@@ -211,12 +211,12 @@ def _said_by_user(item: Any) -> str:
 
 
 def _drawn(turns: Sequence[SessionTurn]) -> dict[tuple[int, str], DrawnPiece]:
-    """Return what turns state, each under its turn and its words."""
+    """Return the statements in turns, by turn and wording."""
     return {(piece.turns[-1].turn_id, piece.text): piece for piece in by_rules(said_turns(turns)).pieces}
 
 
 async def _settled(work: Callable[[], Answer]) -> Answer:
-    """Return what work in a thread comes to, whoever cancels meanwhile: half of a write must not be left open."""
+    """Return the result of work in a thread, even when cancelled meanwhile: no write must be left half done."""
     running = asyncio.ensure_future(asyncio.to_thread(work))
     cancelled: asyncio.CancelledError | None = None
     while not running.done():

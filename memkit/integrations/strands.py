@@ -18,7 +18,7 @@ except ImportError as error:  # pragma: no cover - the extra is installed where 
 
 
 class MemkitMemoryStore:
-    """What a user's memory holds, searched for and added to; a refused or held back write raises ``Refused``.
+    """A user's memory, to search and to add to; a write that is refused or held back raises ``Refused``.
 
     ```python
     import asyncio
@@ -56,6 +56,6 @@ class MemkitMemoryStore:
         ]  # fmt: skip
 
     async def add(self, content: str, metadata: dict[str, Any] | None = None) -> None:
-        """Offer a text; the same text again is one more piece of evidence, and no second record."""
+        """Offer a text; the same text again adds evidence, not a second record."""
         tags = [str(tag) for tag in (metadata or {}).get("tags", ())]
         await asyncio.to_thread(self.plug.add, self._user, content, tags)
