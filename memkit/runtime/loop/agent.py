@@ -1,4 +1,4 @@
-"""The MemGPT agent: a persona, a memory in tiers, and a model that reaches for it through tools.
+"""The MemGPT agent: a persona, a tiered memory, and a model that reaches that memory through tools.
 
 Packer et al., "MemGPT: Towards LLMs as Operating Systems", 2023.
 """
@@ -50,20 +50,20 @@ class MemGPTAgent(AgentLoop):
         config: AgentConfig = DEFAULTS,
         host: Host = NO_HOST,
     ) -> None:
-        """Put an agent together from a store and a model.
+        """Build an agent from a store and a model.
 
         Args:
             persona: Who the agent is.
             archival_store: An ``ArchivalStore``, or memory tools over one; without it nothing outlasts the session.
             llm_client: A function from messages to an answer, or a client.
-            guard: Judges calls of tools by policy.
+            guard: Judges tool calls by policy.
             planner: One planner, a mapping with one planner per domain, or a ``HybridPlanner``.
-            declared: Tools of the host.
-            config: For whom it talks, and within which bounds.
-            host: Whom it asks and tells.
+            declared: The host's own tools.
+            config: Whom the agent talks to, and its limits.
+            host: Whom the agent asks, and who is told of events.
 
         Raises:
-            LoopError: Something that was handed in cannot be used.
+            LoopError: One of the arguments cannot be used.
         """
         memory_tools = _memory_tools(archival_store, config)
         memory = VirtualContextMemory(
@@ -82,12 +82,12 @@ class MemGPTAgent(AgentLoop):
 
     @property
     def tools(self) -> Any:
-        """Return the memory tools, to call as a model does."""
+        """Return the memory tools, callable the way a model calls them."""
         return self.toolbox.memory
 
     @property
     def core_memory(self) -> Mapping[str, str]:
-        """Return the core sections as every prompt shows them: the persona's begins with who the agent is."""
+        """Return the core sections as every prompt shows them; the persona section begins with who the agent is."""
         core = self.memory.main.core
         return {**core, "persona": "\n".join(filter(None, [self.persona.render(), core.get("persona")]))}
 
@@ -107,11 +107,11 @@ def _memory_tools(given: Any, config: AgentConfig) -> Any:
     return given.tools(max_tokens=config.max_tokens, user_id=config.user_id, session_id=config.session_id)
 
 
-# An agent for asynchronous code: the same synchronous core, one turn at a time, in a thread of its own.
+# An agent for asynchronous code: the same synchronous core, one turn at a time, on a separate thread.
 
 
 class Agent(Protocol):
-    """What the edge needs of an agent; ``MemGPTAgent`` is one."""
+    """What the asynchronous wrapper and the front doors need of an agent; ``MemGPTAgent`` is one."""
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message."""
@@ -120,18 +120,18 @@ class Agent(Protocol):
         """Act without user input."""
 
     def interrupt(self) -> None:
-        """End the running turn as soon as that leaves the session whole; called from another thread."""
+        """End the running turn as soon as the session can be left consistent; called from another thread."""
 
     def heard_by(self, listen: Listener) -> AbstractContextManager[None]:
-        """Tell ``listen`` of what happens, as long as the block lasts."""
+        """Send events to ``listen`` for the duration of the block."""
 
 
 class AsyncAgent:
-    """Awaits the turns of an agent.
+    """Awaits an agent's turns.
 
-    Turns that are asked for at the same time run one after another, in the order in which they were asked for. A turn
-    that is cancelled ends as if its user had interrupted it: what was said and done until then stays in the session,
-    and the next turn begins when that is so.
+    Turns requested at the same time run one after another, in the order of the requests. A turn that is cancelled
+    ends as if its user had interrupted it: everything said and done up to then stays in the session, and the next turn
+    begins only after that.
 
     >>> import asyncio
     >>> async def talk():
@@ -154,9 +154,9 @@ class AsyncAgent:
         return await self._turn(self._agent.heartbeat)
 
     async def stream(self, text: str) -> AsyncIterator[Event]:
-        """Yield what happens in the turn that answers ``text``, from ``turn_opened`` to ``turn_closed``.
+        """Yield the events of the turn that answers ``text``, from ``turn_opened`` to ``turn_closed``.
 
-        Whoever stops listening cancels the turn. An error of the turn is raised after its last event.
+        Closing the iterator cancels the turn. An error in the turn is raised after its last event.
         """
         here = asyncio.get_running_loop()
         events: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -172,10 +172,10 @@ class AsyncAgent:
             await turn
         finally:
             turn.cancel()
-            await asyncio.wait([turn])  # until the thread knows; not until it is done
+            await asyncio.wait([turn])  # until the thread has been told; not until it is done
 
     async def aclose(self) -> None:
-        """Wait until no turn runs any more; the agent takes no further ones."""
+        """Wait until no turn is running; the agent accepts no more turns."""
         await asyncio.to_thread(self._thread.shutdown)
 
     async def __aenter__(self) -> AsyncAgent:
@@ -213,6 +213,6 @@ class AsyncAgent:
 
 
 def _look_at(turn: asyncio.Future[Any]) -> None:
-    """Take note of an error that nobody waits for any more."""
+    """Retrieve an error that nobody is waiting for any more."""
     if not turn.cancelled():
         turn.exception()

@@ -1,4 +1,4 @@
-"""The agent: a memory, a planner, tools and a model that are handed in, and the turns that run over them."""
+"""The agent: injected memory, planner, tools and model, and the turns that run over them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HEARTBEAT = "No user is waiting. Finish open work with your tools, or answer wit
 
 
 class AgentLoop:
-    """An agent over parts that are handed in; those that are not live as long as the session and in memory alone.
+    """An agent over injected parts; a part that is not given lives in memory only, for as long as the session.
 
     >>> agent = AgentLoop(model=lambda messages: "It is noon.", config=AgentConfig(user_id="ada", max_tool_calls=3))
     >>> agent.respond("What time is it?").message, agent.turn_id
@@ -36,7 +36,7 @@ class AgentLoop:
     """
 
     turn_class: ClassVar[type[Turn]] = Turn
-    """What goes through the steps of a turn; a subclass names its own here."""
+    """The class that runs the steps of a turn; a subclass can name its own here."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class AgentLoop:
 
         Args:
             memory: The view over all memory tiers.
-            planner: Chooses how a task is solved that ``execute_plan`` is given.
-            model: A function, a client, or what ``Acts``; without one answers come from memory alone.
+            planner: Chooses how to solve a task passed to ``execute_plan``.
+            model: A function, a client, or an actor (``Acts``); without one, answers come from memory alone.
             toolbox: The tools that the model may call.
             persona: Who the agent is.
-            config: For whom it talks, and within which bounds.
-            host: Whom it asks and tells.
+            config: Whom the agent talks to, and its limits.
+            host: Whom the agent asks, and who is told of events.
             journal: Makes the steps of a turn durable.
         """
         self.config = config
@@ -79,22 +79,22 @@ class AgentLoop:
         self.told = Announcements(host.listen, host.watch)
         self.journal: TurnJournal = journal or NoJournal()
         self.chores: Chores | None = None
-        """What a heartbeat looks after; without them it leaves to the model whether there is anything to do."""
+        """The chores of a heartbeat; without them the model decides whether there is anything to do."""
         self._runs: dict[str, KeptSteps] = {}
-        """The tasks that were run where nothing is kept on a disk."""
+        """The task runs of a session that keeps nothing on disk."""
         self.view = ModelView(self)
         self.draw: Callable[[int], object] = lambda before: None
-        """Draws what lasts from the turns before this one; asked after an outcome, where turns left the prompt."""
+        """Draws lasting facts from earlier turns; called after an outcome and when turns have left the prompt."""
         self.turn_id = 0
         self.spent: dict[str, int] = {"input": 0, "output": 0, "requests": 0}
-        """What the model cost in all turns, also in those that failed."""
+        """What the model cost in all turns, including failed ones."""
         self._silent_turns = 0
-        """Those in which no user spoke."""
+        """The number of turns in which no user spoke."""
         self._turn = self.turn_class(self, None)
         self._introduce_parts()
 
     def _introduce_parts(self) -> None:
-        """Let the parts know each other that tell one another something in a turn."""
+        """Connect the parts that notify one another during a turn."""
         self.memory.on_unkept = getattr(self.toolbox.memory, "hold", None)
         self.toolbox.books.on_note = self.told.tell_operation
         self.toolbox.books.meter = self.context_usage
@@ -102,14 +102,14 @@ class AgentLoop:
     # --- who opens a turn
 
     def observe(self, text: str, *, all_said: bool = False) -> None:
-        """Open a turn with the user's words; ``all_said`` where they are the user's own whatever their length."""
+        """Open a turn with the user's words; ``all_said`` marks them as the user's own whatever their length."""
         check_words(text, "what the user says")
         turn = self._open(text, all_said=all_said)
-        self.journal.opened(self.turn_id, text, by_user=True)  # before older messages give way, which may take long
+        self.journal.opened(self.turn_id, text, by_user=True)  # before older messages are paged out, which can be slow
         turn.add({"role": "user", "content": text})
 
     def respond(self, text: str | None = None, *, all_said: bool = False) -> AgentResponse:
-        """Answer ``text``, or what was observed last."""
+        """Answer ``text``, or the message observed last."""
         if text is not None:
             self.observe(text, all_said=all_said)
         elif self._turn.text is None:
@@ -117,7 +117,7 @@ class AgentLoop:
         return self._turn.run(self._turn.intend(self._turn.text))
 
     def heartbeat(self) -> AgentResponse:
-        """Act without user input: do the chores that are due, then let the model act, where anything is pending."""
+        """Act without user input: run the chores that are due, then let the model act if anything is pending."""
         turn = self._open(None)
         self.journal.opened(self.turn_id, None, by_user=True)
         if self.chores is not None:
@@ -130,9 +130,9 @@ class AgentLoop:
         return turn.run(turn.intend(None))
 
     def carry_out(self, instruction: str) -> AgentResponse:
-        """Do what the host program asks for, such as one step of a skill.
+        """Follow an instruction of the host program, such as one step of a skill.
 
-        The words are not the user's: they agree to nothing and are not kept as said.
+        The words are not the user's: they grant no consent and are not stored as something the user said.
         """
         turn = self._open(None)
         self.journal.opened(self.turn_id, instruction, by_user=False)
@@ -140,16 +140,16 @@ class AgentLoop:
         return turn.run(turn.intend(instruction))
 
     def resume(self, turn: OpenTurn) -> AgentResponse:
-        """Go on with a turn that was cut off: what its journal records is played again, and only the rest is done."""
+        """Continue a turn that was cut off: replay what its journal records and do only the rest."""
         self.turn_id = turn.turn_id - 1
         if turn.text is None:
             return self.heartbeat()
         return self.respond(turn.text) if turn.by_user else self.carry_out(turn.text)
 
     def inject_observation(self, found: str | Found | Sequence[Found], source: str = "environment") -> None:
-        """Add what a tool or the surroundings report to the prompt, as data that taints.
+        """Add what a tool or the environment reports to the prompt, as data that taints.
 
-        What ``memory.search`` returned goes in with the ids to cite, and taints only where it is tainted itself.
+        Results of ``memory.search`` go in with the ids to cite, and taint only if they are tainted themselves.
         """
         pieces = [found] if isinstance(found, Found) else found
         if isinstance(pieces, list | tuple) and all(isinstance(one, Found) for one in pieces):
@@ -170,12 +170,12 @@ class AgentLoop:
         self.view.add(data_message(fence(text, source, new_marker())))
 
     def clean(self) -> int:
-        """Take out of the prompt what came from outside and what was composed under it; return how many messages left.
+        """Remove outside content, and messages composed under it, from the prompt; return how many messages left.
 
-        The next turn is clean then. What left stays findable, and taints whoever finds it.
+        The next turn is then clean. Removed messages can still be found, and taint any turn that finds them.
 
         Raises:
-            LoopError: An SDK keeps the conversation, and nothing can be taken out of it.
+            LoopError: An SDK keeps the conversation, so nothing can be removed from it.
         """
         forget = getattr(self.model, "forget", None)
         if isinstance(self.model, Acts):
@@ -185,11 +185,11 @@ class AgentLoop:
         return self.view.clean()
 
     def interrupt(self) -> None:
-        """End the running turn as soon as that leaves the session whole; may be called from any thread."""
+        """End the running turn as soon as the session can be left consistent; may be called from any thread."""
         self._turn.deadline.interrupt()
 
     def heard_by(self, listen: Listener) -> AbstractContextManager[None]:
-        """Tell ``listen`` of what happens in turns, as long as the block lasts."""
+        """Send turn events to ``listen`` for the duration of the block."""
         return self.told.heard_by(listen)
 
     def _open(self, text: str | None, *, all_said: bool = False) -> Turn:
@@ -214,23 +214,23 @@ class AgentLoop:
     # --- what else a host calls
 
     def recall(self, query: str, k: int = 5) -> list[Block]:
-        """Return what every tier knows about ``query``, one labelled block per tier."""
+        """Return what each tier knows about ``query``, one labelled block per tier."""
         at_hand = ranked(query, "working", working_lines(self.working))[:k]
         return [*self.memory.recall(query, k), *([Block("working", tuple(at_hand))] if at_hand else [])]
 
     def prompt(self) -> list[Message]:
-        """Return what the model would see now: the system message, the conversation, recalled data."""
+        """Return what the model would see now: the system message, the conversation and recalled data."""
         return self.view.messages()
 
     def context_usage(self) -> dict[str, JSON]:
-        """Return how many tokens the prompt takes, of how many, and in which tiers; ``used`` is their sum."""
+        """Return the tokens that the prompt takes, its budget, and the tokens per tier; ``used`` is their sum."""
         return self.view.usage()
 
     def execute_plan(self, task: Any, state: Any = None, *, evaluator: Evaluator | None = None, **more: Any) -> PlanRun:
-        """Choose how to do ``task`` and do it, step by step under policy, planning anew where a step fails.
+        """Choose a way to do ``task`` and carry it out step by step under policy, replanning when a step fails.
 
         ``more`` goes to the planner's executor, such as ``observe``, ``journal`` and ``max_replans``. A task that names
-        an evaluator is evolved. What came of it is remembered, with the task it belongs to where one runs.
+        an evaluator is evolved. The outcome is remembered, along with the running task it belongs to, if any.
         """
         run = run_plan(self.planner, self.toolbox, self.working, task, state, evaluator=evaluator, **more)
         judged = run.outcome(task)
@@ -239,14 +239,14 @@ class AgentLoop:
         return run
 
     def run(self, task_id: str, steps: Sequence[AnyStep]) -> TaskRun:
-        """Do the steps of a task in order, each once over any number of kills, and remember what came of it.
+        """Run the steps of a task in order, each once however often the process is killed, and remember the outcome.
 
-        A step is an instruction to this agent, a function, a name with a function, or a `TaskStep`, whose idempotency
-        key lets it be done again after it was cut off. Where long-term memory lies on the disk the journal does, too.
+        A step is an instruction to this agent, a function, a (name, function) pair, or a `TaskStep`, whose idempotency
+        key allows it to be repeated after it was cut off. The journal is on disk whenever long-term memory is.
 
         Raises:
-            SessionInUse: Another process runs the task.
-            LoopError: There are no steps, or two of one name.
+            Enter constraints that are withheld because their lines are not as they were written.
+            LoopError: There are no steps, or two share a name.
         """
         from .task_run import KeptSteps, run_task
 
@@ -255,22 +255,22 @@ class AgentLoop:
         return run_task(self, kept, task_id, steps)
 
     def start_task(self, task: str) -> None:
-        """Begin a task; its steps stand in the prompt from now on."""
+        """Begin a task; from now on its steps appear in the prompt."""
         self.tasks.start_task(task)
 
     def record_step(self, action: str, result: str = "", *, succeeded: bool = True, used: Sequence[str] = ()) -> None:
-        """Record a step of the running task, so that it is not done again, and the ids of the records it relied on."""
+        """Record a step of the running task, so that it is not repeated, and the ids of the records it relied on."""
         self.tasks.record_step(action, result, succeeded=succeeded, used=used)
 
     def end_task(self, success: bool, outcome: str) -> str | None:
         """End the task and return the id of the outcome record, written through the gate of long-term memory.
 
-        The records that its replies cited or its steps named gain confidence by a success and lose it by a failure.
+        The records cited in its replies or named by its steps gain confidence on success and lose it on failure.
         """
         return self.tasks.end_task(success, outcome)
 
     def _remember_outcome(self, outcome: TaskOutcome, taint: Sequence[str]) -> str | None:
-        """Offer an outcome to the gate; where the model told one itself in this turn, it only moves confidence."""
+        """Offer an outcome to the gate; if the model itself recorded one in this turn, only adjust confidence."""
         memory: Any = self.toolbox.memory
         if not hasattr(memory, "remember_outcome"):
             return None
@@ -288,24 +288,24 @@ class AgentLoop:
         return kept
 
 
-# What the prompt of a session holds, taken down to be put back: nothing said in between enters what is kept.
+# A snapshot of a session's prompt, to be restored later: nothing said in between reaches what is kept.
 
 
 class PromptHeld(NamedTuple):
-    """The conversation, its books and the task at hand, at one moment."""
+    """The conversation, its books and the task at hand at one moment."""
 
     messages: tuple[Message, ...]
     summary: str
     turns: tuple[Message, ...]
-    """Those that no recall memory keeps."""
+    """Messages that no recall memory keeps."""
     unkept: tuple[Any, ...]
-    """The same as the memory tools find them."""
+    """The same messages, as the memory tools find them."""
     known_ids: frozenset[str]
     working: dict[str, JSON]
 
     @classmethod
     def by(cls, loop: AgentLoop) -> PromptHeld:
-        """Return what the prompt of ``loop`` holds now."""
+        """Return a snapshot of the prompt of ``loop``."""
         main = loop.memory.main
         return cls(
             tuple(main.messages),
@@ -317,7 +317,7 @@ class PromptHeld(NamedTuple):
         )
 
     def put_back(self, loop: AgentLoop) -> None:
-        """Let the prompt of ``loop`` hold this again; turns are counted on, since calls are told apart by them."""
+        """Restore this snapshot in ``loop``; turn numbers keep counting up, because they tell calls apart."""
         main = loop.memory.main
         main.restore(self.messages, self.summary)
         loop.memory.turns[:] = self.turns

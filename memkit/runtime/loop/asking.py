@@ -1,4 +1,4 @@
-"""Ask the model of a turn: tell what it says while it says it, and keep the account of its tokens."""
+"""Ask the model of a turn, report its text as it arrives, and keep account of its tokens."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .journal import JournalledCalls
 from .reply import Announcements, Deadline, Reply, TimeIsUp, within
 
 METHODS = ("complete", "chat", "generate", "invoke")
-"""What the method of a client may be called, the first that is there."""
+"""Accepted method names of a client; the first one present is used."""
 _PROMPTS = {"prompt", "text", "query"}
-"""Names of a parameter that takes one text in place of messages."""
+"""Parameter names that mean one text instead of messages."""
 NO_JSON = "(objects that JSON cannot hold)"
-"""Stands for arguments that a program's own model made of sets, bytes, or lists that hold themselves."""
+"""Stands in for arguments that a program's own model built from sets, bytes or self-referencing lists."""
 _ANSWERS = ("text", "content", "tool_calls")
-"""Where an answer holds what it says; one without any of them is of another shape."""
+"""Keys under which an answer may carry its content; an answer with none of them has another shape."""
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -62,7 +62,7 @@ class FunctionModel:
         self._parameters = _parameters(function)
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return what the function answers."""
+        """Return the function's answer."""
         by_place = [one for one in self._parameters if one.kind in _BY_PLACE]
         given: Any = messages
         if by_place and by_place[0].name in _PROMPTS:
@@ -71,25 +71,25 @@ class FunctionModel:
         more = {"tools": tools} if "tools" in named else {}
         if not by_place and "messages" in named:
             return as_completion(self._function(messages=given, **more))
-        wants_second = any(one.default is one.empty for one in by_place[1:])  # an option with a default is no place
+        wants_second = any(one.default is one.empty for one in by_place[1:])  # an option with a default is not a place
         wants_second |= any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in self._parameters)
         return as_completion(self._function(given, *([tools] if wants_second and not more else []), **more))
 
 
 class StreamingFunctionModel(FunctionModel):
-    """A model of two functions: one that answers, and one that says its answer while it makes it."""
+    """A model of two functions: one that answers, and one that streams its answer."""
 
     def __init__(self, function: Callable[..., Any], stream: Callable[..., Any]) -> None:
         super().__init__(function)
         self._stream = stream
 
     def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
-        """Return what the function answers after it said it."""
+        """Return the function's answer after it was streamed."""
         return as_completion(self._stream(messages, tools, say))
 
 
 def as_completion(answer: Any) -> Completion:
-    """Return a completion, whatever shape the answer has.
+    """Return ``answer`` as a completion, whatever its shape.
 
     >>> as_completion({"content": "", "tool_calls": [{"function": {"name": "ls", "arguments": "{}"}}]}).tool_calls
     (ToolCall(id='call-1', name='ls', args={}),)
@@ -108,7 +108,7 @@ def as_completion(answer: Any) -> Completion:
 
 
 def _checked(completion: Completion) -> Completion:
-    """Return a completion whose parts are what they should be: what is wrong in it would fail in a later turn."""
+    """Return a completion with validated parts: a wrong one would only fail in a later turn."""
     text, calls, usage = completion.text or "", completion.tool_calls or (), completion.usage or {}
     if not isinstance(text, str) or not isinstance(calls, Sequence) or not isinstance(usage, Mapping):
         raise ModelFault("The model answered with a Completion whose text, tool calls or usage cannot be read.")
@@ -130,7 +130,7 @@ def _as_call(call: Any, number: int) -> ToolCall:
 
 
 def _plain(args: Mapping[str, Any]) -> Mapping[str, Any] | str:
-    """Return arguments that JSON can hold, as session and model have to; of others only that there were."""
+    """Return arguments that JSON can hold, as session and model require; others become a placeholder."""
     try:
         json.dumps(dict(args))
     except (TypeError, ValueError, RecursionError):
@@ -148,14 +148,14 @@ def _says(stream: Any) -> bool:
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
-    """Return what the function takes; one that cannot be asked is given messages and tools."""
+    """Return the function's parameters; one without an inspectable signature is given messages and tools."""
     try:
         return tuple(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return (inspect.Parameter("parts", inspect.Parameter.VAR_POSITIONAL),)
 
 
-# The tool calls of one completion: numbered, run in order, journalled and told.
+# The tool calls of one completion: numbered, run in order, journalled and announced.
 
 TOO_MANY = "Not run: too many calls in one turn."
 TOO_LATE = "Not run: the time of this turn is over."
@@ -167,10 +167,10 @@ RunCall = Callable[[ToolCall, Callable[[], None]], ToolOutcome]
 
 
 class CallRun:
-    """Runs the calls of one completion, and holds the messages that they become."""
+    """Runs the calls of one completion and holds the resulting messages."""
 
     def __init__(self, completion: Completion, made: int) -> None:
-        """Take the calls of ``completion``; ``made`` were made in this turn before."""
+        """Take the calls of ``completion``; ``made`` is how many this turn already made."""
         self._completion = completion
         self._made = made
         self.results: list[Message] = []
@@ -178,12 +178,12 @@ class CallRun:
 
     @property
     def made(self) -> int:
-        """Return how many calls of the turn have an answer now."""
+        """Return how many calls of the turn have been answered."""
         return self._made + len(self.results)
 
     @property
     def messages(self) -> list[Message]:
-        """Return the assistant's message and a result for every call."""
+        """Return the assistant's message and one result per call."""
         text, calls = self._completion.text, calls_data(self._completion)
         return [{"role": "assistant", "content": text, "tool_calls": calls}, *self.results]
 
@@ -194,13 +194,13 @@ class CallRun:
         journalled: JournalledCalls,
         told: Announcements,
     ) -> None:
-        """Run the calls one after another; what came of one before the turn was cut off is not done again.
+        """Run the calls one after another; calls with a result from before the turn was cut off are not repeated.
 
         Args:
             run_call: Judges and runs one call, and calls its second argument before it does.
-            barred: Says why no call may run after so many in this turn, or None.
-            journalled: Is told before a call runs, and what came of each.
-            told: Whoever listens.
+            barred: Returns why no call may run after the given number in this turn, or None.
+            journalled: Is told before each call runs, and of its result.
+            told: The announcements to listeners.
         """
         for call, data in zip(self._completion.tool_calls, calls_data(self._completion), strict=True):
             recorded = journalled.recorded(call)
@@ -238,19 +238,19 @@ class CallRun:
 
 
 def numbered(completion: Completion, turn_id: int, before: int) -> Completion:
-    """Return ``completion`` with ids for its calls that no other call of the session has.
+    """Return ``completion`` with call ids that are unique within the session.
 
     Args:
         completion: What the model answered; its own ids may repeat.
         turn_id: The number of the turn.
-        before: How many calls the model wanted in this turn before.
+        before: How many calls the model has already requested in this turn.
     """
     calls = enumerate(completion.tool_calls, before + 1)
     return replace(completion, tool_calls=tuple(replace(call, id=f"call-{turn_id}-{place}") for place, call in calls))
 
 
 def calls_data(completion: Completion) -> list[CallData]:
-    """Return the calls as they stand in a message; arguments that are no object are left out."""
+    """Return the calls as they appear in a message; arguments that are not an object are left out."""
     return [
         {"id": call.id, "name": call.name, "args": dict(call.args) if not isinstance(call.args, str) else {}}
         for call in completion.tool_calls
@@ -269,18 +269,18 @@ class Asking:
         self._deadline = deadline
         self._usage = {"input": 0, "output": 0, "requests": 0}
         self._spent = spent
-        """The same for all turns, to add to."""
+        """The same totals over all turns, to be added to."""
         self._calls = 0
         self.heard = ""
-        """What came so far of an answer that is not complete."""
+        """The text received so far of an incomplete answer."""
 
     @property
     def usage(self) -> Mapping[str, int]:
-        """Return the tokens that went in and came out in this turn, as far as the model says, and the requests."""
+        """Return this turn's input and output tokens, as far as the model reports them, and its request count."""
         return dict(self._usage)
 
     def ask(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the model's answer; raises ``TimeIsUp`` where the turn has to end before it is complete."""
+        """Return the model's answer; raise ``TimeIsUp`` if the turn has to end before it is complete."""
         self._spend({"requests": 1})
         self._told.tell("model_asked", request=self._usage["requests"], messages=len(messages), tools=len(tools))
         try:
@@ -292,7 +292,7 @@ class Asking:
         return completion
 
     def repeat(self, completion: Completion) -> Completion:
-        """Take in an answer that the model gave to this turn before it was cut off, and return it."""
+        """Accept an answer that the model gave to this turn before it was cut off, and return it."""
         self._spend({"requests": 1})
         self._take(completion)
         return completion
@@ -319,20 +319,20 @@ class Asking:
         return completion
 
     def _hear(self, delta: str) -> None:
-        self._deadline.check()  # first: what comes after the end of the turn is no longer part of it
+        self._deadline.check()  # first: text that arrives after the end of the turn no longer belongs to it
         self.heard += delta
         self._told.tell("text", delta=delta)
 
 
 def cut_short(stop: Exception | KeyboardInterrupt, heard: str, calls: int, deadline: Deadline) -> Reply | None:
-    """Return the reply of a turn that ended before its answer did: what was ``heard`` until then, and why it stopped.
+    """Return the reply of a turn that ended before its answer did: the text ``heard`` until then, and why it stopped.
 
-    None for a fault before the first word, and for one whose words explain nothing to a user.
+    None for an error before the first word, and for one whose message explains nothing to a user.
     """
     if isinstance(stop, TimeIsUp):
         return Reply(heard, calls, late=True)
     if isinstance(stop, KeyboardInterrupt):
-        deadline.interrupt()  # a model that was not waited for may still be speaking
+        deadline.interrupt()  # a model that is no longer waited for may still be streaming
         return Reply(heard, calls, interrupted=True)
     if heard and isinstance(getattr(stop, "exit_code", None), int):
         return Reply(heard, calls, broken_off=str(stop))
@@ -340,5 +340,5 @@ def cut_short(stop: Exception | KeyboardInterrupt, heard: str, calls: int, deadl
 
 
 def model_of(client: Any) -> Any:
-    """Return what was handed in as a model, None for None; what acts by itself (``turn.Acts``) is left as it is."""
+    """Return the argument as a model, None for None; an actor (``turn.Acts``) is returned unchanged."""
     return client if client is None or callable(getattr(client, "act", None)) else as_model(client)

@@ -1,4 +1,4 @@
-"""The books of a turn: what was called, remembered, decided and planned in it, and which records it may cite."""
+"""The books of a turn: its calls, memory operations, verdicts and plan, and which records it may cite."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ REPORT_LIMIT = 2000
 TAMPERED = "tampered"
 """Characters of a result that a report keeps."""
 Observe = Callable[[dict[str, JSON]], None]
-"""Keeps the account of what happens."""
+"""Receives the events of the account."""
 WRITES = frozenset({"admitted", "merged", "quarantined"})
 RETRIEVING = frozenset({"recall", "search", "archival_memory_search", "value_read"})
-"""Operations by which records enter the prompt."""
+"""Operations that bring records into the prompt."""
 
 
 def named_ids(message: str, known: Container[str]) -> list[str]:
-    """Return the ids of ``known`` that ``message`` names in brackets, in order, each once.
+    """Return the ids of ``known`` that ``message`` names in brackets, in order and without repeats.
 
     >>> named_ids("You live in Paris [01A, 01B], not in Rome [01X].", {"01A", "01B"})
     ['01A', '01B']
@@ -43,23 +43,23 @@ class TurnLedger:
     policy: list[dict[str, JSON]] = field(default_factory=list)
     plan: dict[str, JSON] | None = None
     taint: tuple[str, ...] = ()
-    """What may have steered the prompt in this turn."""
+    """Origins that may have steered the prompt in this turn."""
     left_out: int = 0
-    """How many tainted pieces recall would have shown."""
+    """How many tainted pieces recall left out."""
     parents: dict[str, None] = field(default_factory=dict)
     """Ids of the records that entered the prompt since the user spoke."""
 
     @property
     def trust(self) -> str:
-        """Return what policies see as ``context.trust``."""
+        """Return the value that policies see as ``context.trust``."""
         return "untrusted" if self.taint else "trusted"
 
     def place(self) -> tuple[int, ...]:
-        """Return how much stands in the books now, for ``since``."""
+        """Return the current length of the books, for ``since``."""
         return len(self.calls), len(self.operations), len(self.policy)
 
     def since(self, place: tuple[int, ...]) -> dict[str, JSON]:
-        """Return, as plain data, what came into the books after ``place``, and what holds of the turn now."""
+        """Return, as plain data, the entries added after ``place``, and the current state of the turn."""
         calls, operations, policy = place
         return {
             "calls": self.calls[calls:], "operations": self.operations[operations:], "policy": self.policy[policy:],
@@ -85,13 +85,13 @@ def ids_of(operation: Mapping[str, JSON]) -> list[str]:
     return [str(record_id) for record_id in [*single, *(operation.get("ids") or ())]]
 
 
-# Which records a session may cite: those it retrieved or wrote last.
+# The records a session may cite: those it retrieved or wrote last.
 
 MOST = 1000
 
 
 class RecentIds(MutableSet[str]):
-    """A set of ids in the order in which they were last added, without the oldest where there are too many.
+    """A set of ids ordered by when each was last added; the oldest are dropped when there are too many.
 
     >>> ids = RecentIds(most=2)
     >>> ids.update(["a", "b", "a", "c"])
@@ -104,19 +104,19 @@ class RecentIds(MutableSet[str]):
         self._ids: dict[str, None] = {}
 
     def add(self, value: str) -> None:
-        """Take in an id as the newest one."""
+        """Add an id as the newest one."""
         self._ids.pop(value, None)
         self._ids[value] = None
         if len(self._ids) > self._most:
             del self._ids[next(iter(self._ids))]
 
     def update(self, ids: Iterable[str]) -> None:
-        """Take in several, the last one as the newest."""
+        """Add several ids, the last one as the newest."""
         for value in ids:
             self.add(value)
 
     def discard(self, value: str) -> None:
-        """Leave an id out from now on."""
+        """Remove an id."""
         self._ids.pop(value, None)
 
     def __contains__(self, value: object) -> bool:
@@ -128,26 +128,26 @@ class RecentIds(MutableSet[str]):
         return iter(self._ids)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of ids."""
         return len(self._ids)
 
 
-# A page fault of the prompt: what it did not hold, the search that this caused, and what came in, as one event.
+# A page fault of the prompt, as one event: what was missing, the search that followed, and what was paged in.
 
 SEARCHED = {"archival_memory_search": "archive", "conversation_search": "recall"}
-"""The memory tools that search, and the tier that each of them searches."""
+"""The memory tools that search, and the tier each one searches."""
 
 
 def page_fault(
     operation: Mapping[str, JSON], main: MainContext, user_text: str | None, earlier: Iterable[Mapping[str, JSON]]
 ) -> dict[str, JSON]:
-    """Return ``{missed, paged_in}`` of a search, nothing of any other operation.
+    """Return ``{missed, paged_in}`` for a search, and an empty dict for any other operation.
 
     Args:
-        operation: What a memory tool did.
-        main: What the prompt holds.
-        user_text: The question itself, which is no answer to it.
-        earlier: The operations of the turn before this one: a tier that was searched in vain was missed, too.
+        operation: The memory operation.
+        main: The main context, which holds what is in the prompt.
+        user_text: The question itself, which does not count as an answer to it.
+        earlier: The earlier operations of the turn: a tier that was searched in vain was missed, too.
     """
     searched = SEARCHED.get(str(operation.get("op")))
     if searched is None:
@@ -162,40 +162,40 @@ def page_fault(
     return {"missed": missed, "paged_in": operation.get("paged_in", operation.get("ids", []))}
 
 
-# The books themselves: everything that a session's turns leave for the reply, the report, the policies and the account.
+# The books themselves: everything that turns leave for the reply, the report, the policies and the account.
 
 
 class Books:
-    """Keeps what happens in the turns of a session; safe to write from several threads."""
+    """Keeps account of the turns of a session; safe to write from several threads."""
 
     def __init__(self, memory: MemoryTools, observe: Observe | None = None) -> None:
         """Keep the books over ``memory``, whose operations they collect.
 
         Args:
             memory: The memory tools of the session.
-            observe: Is told of each event of the account: ``{event, turn_id, …}``.
+            observe: Receives each event of the account: ``{event, turn_id, …}``.
         """
         self.ledger = TurnLedger()
         self.known_ids = RecentIds()
         self.turn_id: int | None = None
         self.user_text: str | None = None
-        """What the user says in the running turn."""
+        """The user's own words in the running turn."""
         self.brought = ""
-        """What their message brings besides."""
+        """What their message brings besides those words."""
         self.standing: tuple[str, ...] = ()
-        """What may have steered what stands in the prompt, from this turn or an earlier one."""
+        """Origins that may have steered the prompt's content, from this turn or an earlier one."""
         self.meter: Callable[[], dict[str, JSON]] | None = None
-        """Says what the prompt takes; without it, what the main context takes."""
+        """Measures the prompt; without it, the usage of the main context is reported."""
         self.on_note: Callable[[Mapping[str, JSON]], None] | None = None
-        """Told of every memory operation that comes into the books."""
+        """Called with every memory operation that enters the books."""
         self.lock = threading.RLock()
         self.serial = threading.RLock()
-        """Held while a memory tool runs, and while what it did is taken in; always before ``lock``."""
+        """Held while a memory tool runs and its operations are collected; always acquired before ``lock``."""
         self._memory = memory
         self._observe = observe
 
     def open(self, user_text: str | None, turn_id: int | None, brought: str = "") -> None:
-        """Begin the books of a new turn; where no user speaks, what entered the prompt before is still there."""
+        """Begin the books of a new turn; if no user speaks, what entered the prompt before is still in it."""
         with self.serial, self.lock:
             self.collect()
             parents = self.ledger.parents if user_text is None else {}
@@ -211,7 +211,7 @@ class Books:
             self._admit(operation)
 
     def recalled(self, operation: Mapping[str, JSON], lost: Sequence[JSON] = ()) -> None:
-        """Enter a recall that the host did itself, where it found something, and tell of it."""
+        """Enter a recall that the host ran itself, if it found something, and announce it."""
         under = operation.get("parents")
         if ids := [*ids_of(operation), *(map(str, under) if isinstance(under, list) else ())]:
             self.note(operation)
@@ -224,7 +224,7 @@ class Books:
         self.tell("recall_skipped", reason=reason)
 
     def taint(self, origins: Iterable[str]) -> None:
-        """Note that text of these origins entered the prompt; what is composed from now on may be steered by it."""
+        """Note that text of these origins entered the prompt; anything composed from now on may be steered by it."""
         origins = tuple(origins)
         if origins:
             with self.lock:
@@ -233,30 +233,30 @@ class Books:
             self._memory.note_taint(origins)
 
     def clean(self) -> None:
-        """Note that nothing tainted stands in the prompt any more."""
+        """Note that nothing tainted is left in the prompt."""
         with self.lock:
             self.standing = self.ledger.taint = ()
 
     def leave_out(self, ids: Sequence[str], constraints: Sequence[str] = ()) -> None:
-        """Enter that recall left out these tainted records, and which of them are constraints."""
+        """Enter the tainted records that recall left out, and which of them are constraints."""
         with self.lock:
             self.ledger.left_out += len(ids)
         if constraints:
             self.note({"op": "left_out", "ids": list(constraints), "reason": "tainted"})
 
     def withhold(self, constraints: Sequence[str]) -> None:
-        """Enter that these constraints are withheld: their lines are not as they were written."""
+        """Enter constraints that are withheld because their lines are not as they were written."""
         if constraints:
             self.note({"op": "left_out", "ids": list(constraints), "reason": TAMPERED})
 
     def keep_plan(self, plan: dict[str, JSON]) -> None:
-        """Keep what came of planning, and tell which way was chosen."""
+        """Keep the result of planning, and announce the chosen way."""
         with self.lock:
             self.ledger.plan = plan
         self.tell("plan", choice=plan["choice"], outcome=plan["outcome"])
 
     def called(self, name: str, args: Mapping[str, JSON] | str, text: str, *, error: bool, decision: str) -> None:
-        """Enter what came of a call."""
+        """Enter the result of a call."""
         given = read_arguments(args)
         entry = {"name": name, "args": str(args) if given is None else given, "decision": decision, "error": error}
         with self.lock:
@@ -268,7 +268,7 @@ class Books:
             self.ledger.policy += [entry for entry in findings if entry not in self.ledger.policy]
 
     def take_over(self, books: Mapping[str, JSON]) -> None:
-        """Take in what a call brought here before its turn was cut off."""
+        """Add the entries that a call made before its turn was cut off."""
         with self.lock:
             self.ledger.take_over(books)
         self.taint(books.get("taint", ["tool:unknown"]))
@@ -277,7 +277,7 @@ class Books:
         self._memory.note_recalled([record_id for operation in books["operations"] for record_id in ids_of(operation)])
 
     def collect(self) -> None:
-        """Take in what the memory tools did; what was retrieved may taint the turn."""
+        """Collect the memory tools' operations; retrieved records may taint the turn."""
         with self.serial, self.lock:
             drained = list(self._memory.events)
             self._memory.events.clear()
@@ -287,18 +287,18 @@ class Books:
                 event |= page_fault(event, self._memory.main, self.user_text, self.ledger.operations)
                 self.note({**event, "taint": list(taint)} if taint else event)
                 self.taint(taint)
-                if "query" in event:  # the archive tells of writes itself
+                if "query" in event:  # the archive announces writes itself
                     self._tell_recall(event, lost, left_out)
 
     def tell(self, event: str, **values: JSON) -> None:
-        """Tell whoever keeps an account of what happens."""
+        """Send an event to the account, if anyone keeps one."""
         if self._observe is not None:
             self._observe({"event": event, "turn_id": self.turn_id, **values})
 
     # --- what is read from them
 
     def report(self, message: str) -> dict[str, JSON]:
-        """Return the data of a turn: the reply, what it cites, and everything that happened."""
+        """Return the data of a turn: the reply, its citations, and everything that happened."""
         self.collect()
         main = self._memory.main
         used = self.meter() if self.meter is not None else usage_of(main.usage(), main.max_tokens)
@@ -348,7 +348,7 @@ class Books:
     def _tell_recall(
         self, operation: Mapping[str, JSON], lost: Sequence[JSON] = (), left_out: Sequence[str] = ()
     ) -> None:
-        """Tell what a search found, what lost in it, and what of it entered the prompt."""
+        """Announce what a search found, which candidates lost, and what entered the prompt."""
         shown = ids_of(operation)
         fault = {key: operation[key] for key in ("missed", "paged_in") if key in operation}
         self.tell("retrieved", ids=[*shown, *left_out], query=operation["query"], candidates=list(lost), **fault)
@@ -357,7 +357,7 @@ class Books:
 
 
 def usage_of(tiers: Mapping[str, int], budget: int) -> dict[str, JSON]:
-    """Return how many tokens of a budget are used, and in which tiers."""
+    """Return how many tokens of a budget are used, and by which tiers."""
     return {"used": sum(tiers.values()), "budget": budget, "tiers": dict(tiers)}
 
 

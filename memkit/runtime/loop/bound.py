@@ -1,4 +1,4 @@
-"""One tool: how a model sees it, what arguments fit it, how it is run, and what a policy's verdict makes of a call."""
+"""One tool: what a model sees of it, which arguments it accepts, how it runs, and how a verdict affects a call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .reply import TimeIsUp, within
 if TYPE_CHECKING:
     import subprocess
 
-# A tool with the function that runs it, and how an error in it becomes an answer to the model.
+# A tool with the function that runs it, and how its errors become answers to the model.
 
 
 class BoundTool(NamedTuple):
@@ -34,18 +34,18 @@ class BoundTool(NamedTuple):
     checked: bool = True
     """Whether the toolbox checks the arguments against the schema; the memory tools check their own."""
     foreign: bool = False
-    """Whether the result comes from outside: it is fenced and cut."""
+    """Whether the result comes from outside: such a result is fenced and truncated."""
     open_world: bool = True
-    """Whether a foreign result may hold text of strangers, and so taints the turn."""
+    """Whether a foreign result may hold text written by strangers, and so taints the turn."""
     serial: bool = True
-    """Whether calls must wait for each other."""
+    """Whether calls must wait for one another."""
     idempotent: bool = True
-    """Whether a call whose outcome nobody knows may simply be made again."""
+    """Whether a call whose outcome is unknown may simply be repeated."""
     renamed: Callable[[Mapping[str, JSON]], Mapping[str, JSON]] = dict
-    """Returns arguments under the tool's own names, where it takes others too."""
+    """Maps arguments to the tool's own names, if it accepts others too."""
     replayed: bool = False
-    """Whether a call runs again, twice doing what once does, when a turn that was cut off is played again: what it
-    changes is kept with the session, which was last written down before the turn."""
+    """Whether an idempotent call runs again when a turn that was cut off is replayed: its changes are kept with the
+    session, which was last saved before that turn."""
 
 
 class AnsweredErrors:
@@ -95,7 +95,7 @@ def read_arguments(args: Mapping[str, JSON] | str | None) -> dict[str, JSON] | N
         return {}
     try:
         value = {str(key): item for key, item in args.items()} if isinstance(args, Mapping) else json.loads(args)
-        # Python reads NaN, 1e999 and half of a surrogate pair, which no server takes back and no envelope can hold.
+        # Python reads NaN, 1e999 and unpaired surrogates, which no server accepts and no envelope can hold.
         json.dumps(value, allow_nan=False, ensure_ascii=False, default=str).encode()
     except (TypeError, ValueError, RecursionError):
         return None
@@ -103,14 +103,14 @@ def read_arguments(args: Mapping[str, JSON] | str | None) -> dict[str, JSON] | N
 
 
 WRAPPERS = frozenset({"arguments", "args", "input", "parameters", "kwargs"})
-"""Under which a model may hand over all arguments as one."""
+"""Names under which a model may pass all arguments as one."""
 
 
 def given_to(tool: BoundTool | None, args: Mapping[str, JSON] | str | None) -> dict[str, JSON] | None:
-    """Return the arguments of a call as ``tool`` takes them, or None when they are no JSON object.
+    """Return the arguments of a call as ``tool`` takes them, or None if they are not a JSON object.
 
-    What can only mean one thing is read as that: an object in a string, in a list of one or under "arguments", and
-    values as ``fitted`` reads them. Policies judge what is returned here, and nothing else is run.
+    Unambiguous mistakes are accepted: an object inside a string, in a one-item list or under "arguments", and values
+    as ``fitted`` reads them. Policies judge what is returned here, and nothing else is run.
     """
     read = read_arguments(args)
     if read is None and isinstance(args, str):
@@ -125,7 +125,7 @@ def given_to(tool: BoundTool | None, args: Mapping[str, JSON] | str | None) -> d
 
 
 def _unpacked(text: str) -> dict[str, JSON] | None:
-    """Return the object that is written in a JSON string, or stands alone in a list."""
+    """Return the object encoded in a JSON string, or the only item of a list."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -136,9 +136,9 @@ def _unpacked(text: str) -> dict[str, JSON] | None:
 
 
 def fitted(schema: Mapping[str, JSON], args: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return ``args`` with each value in the type that ``schema`` wants, where it can only mean one value of it.
+    """Return ``args`` with each value converted to the type that ``schema`` wants, where the conversion is unambiguous.
 
-    An optional argument that is null was not given. What does not fit stays as it is, for ``problems`` to tell of.
+    An optional argument that is null counts as omitted. Values that do not fit are left for ``problems`` to report.
 
     >>> wants = {"k": {"type": "integer"}, "to": {"type": "array"}, "how": {"enum": ["Fast", "Slow"]}}
     >>> fitted({"properties": wants}, {"K": "3", "to": "bob", "how": ["fast"], "why": None})
@@ -173,7 +173,7 @@ def _fitted_value(rule: Mapping[str, JSON], value: JSON) -> JSON:
 
 
 def _as_number(value: JSON) -> JSON:
-    """Return the number that a text is written as, a whole one where it is one."""
+    """Return the number that a text spells, as an int if it is whole."""
     if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d{1,15}(?:\.\d{1,15})?\s*", value):
         value = float(value) if "." in value else int(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -188,7 +188,7 @@ def _as_text(value: JSON) -> JSON:
 
 
 def _as_parts(value: JSON) -> JSON:
-    """Return what JSON text holds, or a list of the one value; "a, b" may be one name and is not guessed at."""
+    """Return the parsed JSON text, or a list of the one value; "a, b" may be one name, so it is not split."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(value)
@@ -237,19 +237,19 @@ def _is(value: JSON, name: str) -> bool:
     return isinstance(value, TYPES.get(name, (object,)))
 
 
-# How much of a tool's declaration the prompt holds: all of it, or less where the budget is small.
+# How much of a tool's declaration the prompt holds: all of it, or less when the budget is small.
 
 TOOL_OVERHEAD = 7
-"""Tokens that a request's JSON spends on each tool besides its declaration."""
+"""Tokens that a request's JSON adds to each tool besides its declaration."""
 
 
 def whole(spec: ToolSpec) -> ToolSpec:
-    """Return the declaration as it is."""
+    """Return the declaration unchanged."""
     return spec
 
 
 def terse(spec: ToolSpec) -> ToolSpec:
-    """Return a declaration with the first sentence of its description, and parameters without theirs.
+    """Return the declaration with only the first sentence of its description, and parameters without descriptions.
 
     >>> terse(ToolSpec("send", "Send a mail. Twice a day at most."))
     ToolSpec(name='send', description='Send a mail.', parameters={'type': 'object', 'properties': {}})
@@ -259,18 +259,18 @@ def terse(spec: ToolSpec) -> ToolSpec:
 
 
 def bare(spec: ToolSpec) -> ToolSpec:
-    """Return a declaration of names, types and the values to choose from."""
+    """Return a declaration with only names, types and enumerated values."""
     return ToolSpec(spec.name, "", _bare_schema(spec.parameters))
 
 
 def required(spec: ToolSpec) -> ToolSpec:
-    """Return a declaration of the names that a call cannot do without."""
+    """Return a declaration with only the required parameters."""
     wanted = list(spec.parameters.get("required") or ())
     return ToolSpec(spec.name, "", {"type": "object", "properties": {name: {} for name in wanted}})
 
 
 def _bare_schema(schema: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return a schema without what only explains; what the arguments are checked against stays as it was."""
+    """Return a schema without its explanations; arguments are still checked against the full one."""
     properties = schema.get("properties")
     kept = {key: value for key, value in schema.items() if key in ("type", "required")}
     if isinstance(properties, Mapping):
@@ -279,27 +279,27 @@ def _bare_schema(schema: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def _bare_property(rule: JSON) -> JSON:
-    """Return a rule with the values to choose from: no call can be made from names and types where only these do."""
+    """Return a rule with its enumerated values: names and types alone do not suffice where only these are valid."""
     kept = ("type", "items", "enum", "examples")
     return {key: rule[key] for key in kept if key in rule} if isinstance(rule, Mapping) else rule
 
 
 def tool_text(spec: ToolSpec) -> str:
-    """Return a tool as a request carries it."""
+    """Return a tool as it is written in a request."""
     told = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     if not spec.description:
         del told["description"]
     return json.dumps(told, ensure_ascii=False, default=dict, separators=(",", ":"))
 
 
-# Put verdicts into words, and into the data of a report.
+# Verdicts in words, and as report data.
 
 STOPPED = frozenset({"deny", "ask"})
-"""Decisions that keep a tool from running, the second one unless a person agrees."""
+"""Decisions that keep a tool from running; the second one unless a person agrees."""
 
 
 class Allowed(NamedTuple):
-    """The verdict where no policies were handed in."""
+    """The verdict when no policies were given."""
 
     decision: str = "allow"
     policies: tuple[PolicyFinding, ...] = ()
@@ -307,11 +307,11 @@ class Allowed(NamedTuple):
 
 
 ADVICE = " Tell the user which policy stopped it and why."
-"""What a refusal says to a model and to nobody else."""
+"""The part of a refusal that only a model is told."""
 
 
 def refusal(tool: str, verdict: Verdict, *, is_here: bool = True) -> str:
-    """Return what a model is told about a call that ``verdict`` stopped; a tool that is not here nobody can allow."""
+    """Return what a model is told about a call that ``verdict`` stopped; nobody can allow a tool that is missing."""
     finding = verdict.deciding
     name = finding.name if finding else "policy set"
     reason = (finding.reason if finding else "the policies could not be evaluated").rstrip(".")
@@ -337,7 +337,7 @@ def findings_data(verdict: Verdict) -> list[dict[str, JSON]]:
 # Run a declared tool: a program that reads JSON from its standard input, or a Python function.
 
 STEP_VARIABLE = "PLAN_STEP"
-"""Names, in the environment of a program, the try of a step: the same once more means a repetition and no new order."""
+"""Environment variable that names the attempt of a step to a program: the same value again means a repetition."""
 _STEP: ContextVar[str | None] = ContextVar("step", default=None)
 OUTPUT_LIMIT = 64_000
 """Bytes of a program's output that are read; a program that writes more is stopped."""
@@ -351,13 +351,13 @@ class ToolFailure(LoopError):
 
 
 def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path, seconds: float | None = None) -> str:
-    """Return what ``tool`` answers to ``args``.
+    """Return the answer of ``tool`` to ``args``.
 
     Args:
-        tool: What is run.
-        args: What it is given.
-        root: Where a program runs, and where the module of a function is looked for besides what is installed.
-        seconds: When whoever waits has to go on: a program is stopped then, a function is not waited for any longer.
+        tool: The tool to run.
+        args: Its arguments.
+        root: The working directory of a program, and an extra place to look for a function's module.
+        seconds: How long the caller can wait: a program is then stopped, a function is no longer waited for.
     """
     if isinstance(tool.run, str) or callable(tool.run):
         function = find_function(tool.run, root) if isinstance(tool.run, str) else tool.run
@@ -374,7 +374,7 @@ def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path, secon
 def declared_tools(
     declared: Iterable[DeclaredTool], root: Path | str, seconds_left: Callable[[], float | None]
 ) -> Iterator[BoundTool]:
-    """Yield the tools of the host, to be offered; ``seconds_left`` says when the running turn has to end."""
+    """Yield the host's tools, ready to be offered; ``seconds_left`` returns how long the running turn may take."""
 
     def bound(tool: DeclaredTool) -> Callable[[Mapping[str, JSON]], str]:
         return lambda args: run_declared(tool, args, Path(root), seconds_left())
@@ -392,9 +392,9 @@ def declared_tools(
 
 @contextmanager
 def named_step(key: str | None) -> Iterator[None]:
-    """Tell every program that runs within the block, in its environment, which try of which step it is.
+    """Put the step's key into the environment of every program that runs within the block.
 
-    None leaves it as it is.
+    None sets nothing.
     """
     token = _STEP.set(_STEP.get() if key is None else key)
     try:
@@ -404,11 +404,11 @@ def named_step(key: str | None) -> Iterator[None]:
 
 
 def find_function(reference: str, root: Path) -> Callable[..., JSON]:
-    """Return the function that ``module:function`` names, of a module that is installed or lies in ``root``."""
+    """Return the function that ``module:function`` names, from an installed module or one in ``root``."""
     module, _, name = reference.partition(":")
     folder = str(root.resolve())
     if folder not in sys.path:
-        sys.path.append(folder)  # last, so that no file of a store stands in for a library
+        sys.path.append(folder)  # last, so that no file of a store shadows a library
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
@@ -429,13 +429,13 @@ def _run_program(tool: DeclaredTool, command: list[str], args: Mapping[str, JSON
     import subprocess
     import tempfile
 
-    # A file as standard input: a program that never reads it cannot block us.
+    # Standard input is a file, so a program that never reads it cannot block us.
     with tempfile.TemporaryFile() as given:
-        # One line, so that a program that appends its input to a file keeps one call a line.
+        # One line, so that a program that appends its input to a file writes one line per call.
         given.write(json.dumps(dict(args), ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n")
         given.seek(0)
         try:
-            root.mkdir(parents=True, exist_ok=True)  # a memory folder in which nothing was kept yet
+            root.mkdir(parents=True, exist_ok=True)  # a memory folder that holds nothing yet
             program = subprocess.Popen(
                 command,
                 cwd=root,
@@ -482,7 +482,7 @@ def _read_bounded(program: subprocess.Popen[bytes], timeout: float) -> tuple[byt
 
 
 def _end_group(program: subprocess.Popen[bytes]) -> None:
-    """End the program and whatever it started, so that no child keeps the pipe open."""
+    """Kill the program and everything it started, so that no child keeps the pipe open."""
     try:
         os.killpg(program.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

@@ -30,28 +30,28 @@ class Outcome:
     """
 
     text: str
-    """In a sentence, for the user and the model."""
+    """A sentence for the user and the model."""
     pending: bool = False
-    """Whether somebody has to act on it; a chore itself does nothing that needs a user."""
+    """Whether somebody has to act on it; a chore never does anything that needs a user."""
 
 
 class Chore(Protocol):
-    """One thing to look after between the turns of users; doing it twice does no harm."""
+    """One maintenance task between users' turns; running it twice does no harm."""
 
     @property
     def name(self) -> str:
-        """Return what the account of a heartbeat calls it."""
+        """Return its name in the account of a heartbeat."""
 
     def due(self) -> bool:
-        """Return whether there is anything to do; quick, because every heartbeat asks."""
+        """Return whether there is anything to do; must be quick, because every heartbeat asks."""
 
     def run(self) -> Outcome:
-        """Do it. An error that has an ``exit_code`` is noted, and the other chores go on."""
+        """Do it. An error that has an ``exit_code`` is noted, and the other chores continue."""
 
 
 @dataclass(frozen=True)
 class Chores:
-    """The chores of an agent, and how much of them one heartbeat may do.
+    """The chores of an agent, and how many of them one heartbeat may run.
 
     >>> class Sweep:
     ...     name = "sweep"
@@ -70,14 +70,14 @@ class Chores:
     every: Sequence[Chore] = field(default=())
     most: int = 5
     seconds: float = 30.0
-    """No chore is begun later than this after the first."""
+    """No chore starts later than this after the first one."""
 
     def run(self, note: Callable[[Mapping[str, JSON]], None], turn: Deadline) -> list[str]:
-        """Run what is due, in order, note each, and return what is pending; what no longer fits waits for the next.
+        """Run the due chores in order, note each, and return what is pending; what does not fit waits for the next run.
 
         Args:
-            note: Takes the memory operation ``{op: chore, name, done, text, pending}`` of each.
-            turn: When the heartbeat has to end in any case.
+            note: Receives the memory operation ``{op: chore, name, done, text, pending}`` of each.
+            turn: The heartbeat's deadline.
         """
         own, begun = Deadline(self.seconds), 0
         pending = []

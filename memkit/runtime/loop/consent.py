@@ -1,4 +1,4 @@
-"""What users say about being remembered: that it may be, that it may not, that something be taken back."""
+"""What users say about being remembered: that it is allowed, that it is not, or that something be taken back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .bound import BoundTool
 from .interface import JSON, LoopError, ToolSpec
 from .taint import visible
 
-# Whether the user agreed to long-term memory, read from their words and kept by the archive.
+# Whether the user agreed to long-term memory, read from their words and kept in the archive.
 
 KEEP = r"(?:remember|store|keep|save|memori[sz]e|record)"
 AGREES = (
@@ -38,23 +38,23 @@ DECLINES = (
     rf"me|what)\b"
     rf"|\bI(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:you\s+(?:did\s+not|didn't|didnt)|not)\s+{KEEP}"
 )
-"""Every repetition in them is bounded, so that a long text costs no more than its length."""
+"""Every repetition in these patterns is bounded, so that matching stays linear in the length of a text."""
 SPOKEN_OF = ("remember", "stor", "keep", "sav", "memor", "record", "consent", "permission", "agree")
-"""One of these stands in all that says either; a text without them compiles no pattern."""
+"""Any statement of either kind contains one of these; without one, no pattern is compiled."""
 
 
 class Consent(Protocol):
-    """The user's answer to the question whether anything may be kept."""
+    """The user's answer on whether anything may be kept."""
 
     def granted(self) -> bool:
         """Return whether the user agreed."""
 
     def record(self, granted: bool) -> None:
-        """Keep the user's answer."""
+        """Store the user's answer."""
 
 
 class RecordedConsent:
-    """The consent that an archive keeps of one user; ``origin`` says that the user's own words gave it.
+    """The consent of one user, kept in an archive; ``origin`` says that the user's own words gave it.
 
     >>> from memkit.runtime.memory.main import ArchivalStore, Origin
     >>> archive = ArchivalStore()
@@ -71,10 +71,10 @@ class RecordedConsent:
         self._user_id = user_id
         self._origin = origin
         self._held: bool | None = None
-        """What the archive said in the running turn."""
+        """The archive's answer, cached for the running turn."""
 
     def granted(self) -> bool:
-        """Return whether the user agreed; one who was never asked did not."""
+        """Return whether the user agreed; a user who was never asked did not."""
         return self._archive.consent(self._user_id) is True if self._held is None else self._held
 
     def record(self, granted: bool) -> None:
@@ -84,7 +84,7 @@ class RecordedConsent:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Look the answer up once for all of the block, such as a turn; what another process records holds after it."""
+        """Look the answer up once for the whole block, such as a turn; changes by other processes count after it."""
         self._held = self.granted()
         try:
             yield
@@ -93,7 +93,7 @@ class RecordedConsent:
 
 
 def consent_in(text: str | None) -> bool | None:
-    """Return what ``text`` says about long-term memory: agreed, declined, or nothing.
+    """Return whether ``text`` agrees to long-term memory, declines it, or says nothing about it.
 
     >>> consent_in("Yes, you may remember."), consent_in("Don't store anything."), consent_in("I live in Paris.")
     (True, False, None)
@@ -108,12 +108,12 @@ def consent_in(text: str | None) -> bool | None:
     return True if re.search(AGREES, text, re.IGNORECASE) else None
 
 
-# Take back a memory that the user asks to have forgotten; no other words can start it.
+# Take back a memory that the user asks to have forgotten; only the user's words can start this.
 
 Retire = Callable[[str, str, Sequence[str]], tuple[str, str | None]]
 """Retires one record for a reason and returns its text; a tombstone keeps the value from coming back.
 
-Where something may have steered which one is meant, it waits for a person, and the id of the proposal is returned too.
+If the choice of record may have been steered, the retirement waits for a person, and its proposal's id is returned too.
 """
 
 ASKS = (

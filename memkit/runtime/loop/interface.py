@@ -1,7 +1,7 @@
-"""What the loop promises, and what it expects of the rooms and the model that are handed in.
+"""What the loop promises, and what it expects of the rooms and the model that it is given.
 
-The loop imports no other room. Memory, guard and planner reach it as objects that keep the protocols below; the
-messages, tools and completions are plain values, so that any model and any agent framework can stand on the other side.
+The loop imports no other room. It sees memory, guard and planner through the protocols below; messages, tools and
+completions are plain values, so that any model and any agent framework can be used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypedDict, runtime_checkable
 
 
 class LoopError(Exception):
-    """Say what cannot be used and what to do instead."""
+    """An error that names what cannot be used and what to do instead."""
 
     exit_code = 2
     code = "loop"
@@ -25,13 +25,13 @@ class ToolDeclarationError(LoopError):
 
 
 class PromptTooLarge(LoopError):
-    """Report a budget that does not hold what every prompt needs."""
+    """Report a budget too small for what every prompt needs."""
 
     code = "prompt_too_large"
 
 
 class ModelFault(LoopError):
-    """Report a model that cannot serve: out of answers, unreachable, or speaking another shape."""
+    """Report a model that cannot serve: out of answers, unreachable, or answering in another shape."""
 
     exit_code = 3
     code = "model"
@@ -42,15 +42,15 @@ JSON = Any
 
 TokenCounter = Callable[[str], int]
 Approval = Callable[[str, Mapping[str, JSON], "Verdict"], bool]
-"""Ask a person about a tool call that a policy wants confirmed; True lets it run."""
+"""Asks a person about a tool call that a policy wants confirmed; True lets it run."""
 
 
 Settle = Callable[["ToolCall"], str]
-"""Asks a person what became of a call that had begun when its turn was cut off: done, run (it once more) or leave."""
+"""Asks a person about a call that had begun when its turn was cut off: done, run (it once more) or leave."""
 
 
 class CallData(TypedDict):
-    """A tool call as it stands in a message."""
+    """A tool call as it appears in a message."""
 
     id: str
     name: str
@@ -66,12 +66,12 @@ class Message(TypedDict, total=False):
     tool_call_id: str
     name: str
     taint: list[str]
-    """What may have steered it; no model sees this."""
+    """Origins that may have steered it; never shown to a model."""
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool that a model wants to run.
+    """A tool call that a model requests.
 
     >>> def model(messages, tools):
     ...     if messages[-1]["role"] == "tool":
@@ -84,12 +84,12 @@ class ToolCall:
     id: str
     name: str
     args: Mapping[str, JSON] | str
-    """Arguments; text when the model sent something that is no JSON object."""
+    """Arguments; text if the model sent something other than a JSON object."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model answers: text, tool calls, or both.
+    """A model's answer: text, tool calls, or both.
 
     >>> def model(messages, tools):
     ...     return Completion("It is noon.", usage={"input_tokens": 12, "output_tokens": 4})
@@ -141,33 +141,33 @@ class DeclaredTool:
     """An argument list, ``"module:function"``, or the function itself."""
     dangerous: bool = False
     open_world: bool = True
-    """Whether its results may hold text of strangers; those of a tool that only reports what it did do not."""
+    """Whether its results may hold text of strangers; those of a tool that only reports its own action do not."""
     timeout: float = 30.0
     """Seconds before the program is killed."""
     idempotent: bool = False
-    """Whether doing it twice is the same as once, so that a call of unknown outcome may simply be made again."""
+    """Whether doing it twice equals doing it once, so that a call of unknown outcome may simply be repeated."""
     writes: Sequence[str] = ()
-    """The files that it writes, so that an erasure looks through them."""
+    """The files that it writes, so that an erasure searches them."""
 
 
 @dataclass(frozen=True)
 class CallKey:
-    """Which call of which turn it is, for what may be done again without being done twice."""
+    """Identifies a call within a turn, so that repeating it does not do its work twice."""
 
     name: str
-    """``session/turn/call``: the same whenever the turn is played again."""
+    """``session/turn/call``: the same whenever the turn is replayed."""
     moment: int
     """When the turn was opened, in milliseconds since 1970."""
     number: int
-    """Of the call in its turn."""
+    """The number of the call in its turn."""
 
 
 @dataclass(frozen=True)
 class ToolOutcome:
-    """What became of one tool call."""
+    """The outcome of one tool call."""
 
     text: str
-    """What the model is told."""
+    """The text that the model is given."""
     error: bool
     verdict: Verdict
 
@@ -181,81 +181,81 @@ class Model(Protocol):
 
 @runtime_checkable
 class StreamingModel(Protocol):
-    """A model that can say its answer while it makes it."""
+    """A model that can stream its answer."""
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the next text or tool calls for this conversation."""
 
     def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
-        """Return what ``complete`` would, after handing its text to ``say`` piece by piece, in order."""
+        """Return the same as ``complete``, after passing its text to ``say`` piece by piece, in order."""
 
 
 class TurnJournal(Protocol):
-    """Makes the steps of a turn durable, so that a later process repeats none that was completed."""
+    """Makes the steps of a turn durable, so that a later process repeats no completed step."""
 
     def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
-        """Keep the words that open a turn, the user's or the program's, before the model is asked."""
+        """Store the words that open a turn, the user's or the program's, before the model is asked."""
 
     def answered(self, completion: Completion) -> None:
-        """Keep what the model answered; its calls carry the ids that stand in the session."""
+        """Store the model's answer; its calls carry the ids used in the session."""
 
     def started(self, call: CallData, *, may_repeat: bool) -> None:
-        """Keep that a call begins, before it does; it is on the disk unless the call may simply be made again."""
+        """Store that a call begins, before it does; it is on disk on return unless the call may simply be repeated."""
 
     def finished(
         self, call_id: str, text: str, error: bool, *, may_repeat: bool, books: Mapping[str, JSON] | None = None
     ) -> None:
-        """Keep what came of a call, also of one that never began, and what it brought into the books of the turn."""
+        """Store the result of a call, even one that never began, and its entries in the books of the turn."""
 
     def closed(self) -> None:
-        """Keep the session as it stands; the turn is over and its reply is in it."""
+        """Store the session as it stands; the turn is over and its reply is included."""
 
     def key_of(self, call_id: str) -> CallKey | None:
-        """Return the key under which a call is made, None where the turn is not kept."""
+        """Return the key under which a call is made, None if the turn is not kept."""
 
     def recorded_answer(self) -> Completion | None:
-        """Return the next answer that the model gave before the turn was cut off; None where it has to be asked."""
+        """Return the next answer that the model gave before the turn was cut off, None if the model has to be asked."""
 
     def recorded_outcome(self, call_id: str) -> Mapping[str, JSON] | None:
-        """Return ``{result, error, books}`` of a call that ended before the turn was cut off, None of any other."""
+        """Return ``{result, error, books}`` of a call that ended before the turn was cut off, None for any other."""
 
     def is_in_doubt(self, call_id: str) -> bool:
-        """Return whether a call had begun when the turn was cut off, so that nobody knows what came of it."""
+        """Return whether a call had begun when the turn was cut off, so that its outcome is unknown."""
 
     def is_masked(self, call_id: str) -> bool:
-        """Return whether the arguments of a call of such a turn are not here as the model gave them."""
+        """Return whether the arguments of such a turn's call differ from those the model gave, as they were masked."""
 
 
 class NoJournal:
-    """Keeps nothing: a turn that is killed leaves no trace."""
+    """A journal that stores nothing: a turn that is killed leaves no trace."""
 
     def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
     def answered(self, completion: Completion) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
     def started(self, call: CallData, *, may_repeat: bool) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
     def finished(
         self, call_id: str, text: str, error: bool, *, may_repeat: bool, books: Mapping[str, JSON] | None = None
     ) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
     def closed(self) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
     def key_of(self, call_id: str) -> CallKey | None:
-        """Return none."""
+        """Return None."""
         return None
 
     def recorded_answer(self) -> Completion | None:
-        """Return none."""
+        """Return None."""
         return None
 
     def recorded_outcome(self, call_id: str) -> Mapping[str, JSON] | None:
-        """Return none."""
+        """Return None."""
         return None
 
     def is_in_doubt(self, call_id: str) -> bool:
@@ -288,7 +288,7 @@ class PolicyFinding(Protocol):
 
 
 class Verdict(Protocol):
-    """What the policies say about one call."""
+    """The policies' verdict on one call."""
 
     @property
     def decision(self) -> str:
@@ -327,10 +327,10 @@ class Guard(Protocol):
 
 @runtime_checkable
 class FollowsTurns(Protocol):
-    """A guard whose policies may change between turns, and never within one."""
+    """A guard whose policies may change between turns, but never within one."""
 
     def begin_turn(self) -> None:
-        """Take over what changed since the last turn."""
+        """Load policy changes made since the last turn."""
 
 
 class MainContext(Protocol):
@@ -354,26 +354,26 @@ class MainContext(Protocol):
 
     @property
     def reserved(self) -> int:
-        """Return the tokens of the budget that belong to something else in the prompt."""
+        """Return how many tokens of the budget are reserved for the rest of the prompt."""
 
     @property
     def count(self) -> TokenCounter:
-        """Return what counts the tokens of a text."""
+        """Return the function that counts the tokens of a text."""
 
     def reserve(self, tokens: int) -> object:
-        """Leave so many tokens of the budget to what else is in the prompt, and page out what no longer fits."""
+        """Reserve this many tokens of the budget for the rest of the prompt, and page out what no longer fits."""
 
     def message_tokens(self, message: Any) -> int:
-        """Return the tokens of a message and the format around it."""
+        """Return the tokens of a message including its formatting."""
 
     def shortened(self, text: str, tokens: int) -> str:
         """Return ``text``, or as much of its beginning as fits together with a visible mark."""
 
     def append(self, message: Any) -> object:
-        """Add a message and page out the oldest when the budget is passed."""
+        """Add a message and page out the oldest ones if the budget is exceeded."""
 
     def restore(self, messages: Sequence[Any], summary: str = "") -> object:
-        """Put back the conversation of an earlier process, which is new to nobody."""
+        """Restore the conversation of an earlier process without reporting it as new."""
 
     def used(self) -> int:
         """Return the tokens in use."""
@@ -382,7 +382,7 @@ class MainContext(Protocol):
         """Return the tokens in use per tier."""
 
     def render_core(self) -> str:
-        """Return the core sections as they stand in the prompt."""
+        """Return the core sections as they appear in the prompt."""
 
 
 class MemoryTools(Protocol):
@@ -394,7 +394,7 @@ class MemoryTools(Protocol):
 
     @property
     def events(self) -> list[dict[str, JSON]]:
-        """Return the memory operations of the running turn; whoever reads them empties the list."""
+        """Return the memory operations of the running turn; the reader empties the list."""
 
     def begin_turn(
         self,
@@ -405,16 +405,16 @@ class MemoryTools(Protocol):
         parents: Sequence[str] = (),
         task_tags: Sequence[str] = (),
     ) -> None:
-        """Stamp what follows with the user's words, the turn, what stands in the prompt, and the task at hand."""
+        """Set the user's words, turn, prompt content and task that later operations are stamped with."""
 
     def note_taint(self, origins: Iterable[str]) -> None:
-        """Take in that text of these origins entered the prompt."""
+        """Note that text of these origins entered the prompt."""
 
     def note_recalled(self, ids: Iterable[str]) -> None:
-        """Take in that the host showed the model these records on its own."""
+        """Note that the host itself showed these records to the model."""
 
     def masked(self, value: JSON) -> JSON:
-        """Return ``value`` as others may read it, with every secret in it hidden."""
+        """Return ``value`` in publishable form, with every secret in it hidden."""
 
     def specs(self) -> Sequence[Mapping[str, JSON]]:
         """Return name, description and parameters of every memory tool."""

@@ -1,8 +1,8 @@
-"""The journal of a session: what its open turn said, answered and did, so that a killed turn goes on where it was.
+"""The journal of a session: what its open turn said, answered and did, so that a killed turn can continue.
 
-A turn's words are on the disk before the model is asked, a call with side effects before it begins and its result
-before the next step. The session file closes the turn. What a later process finds of an open turn it plays again:
-answers and results come from the journal, and only what was not reached is done.
+A turn's words are on disk before the model is asked, a call with side effects before it begins, and its result
+before the next step. The session file closes the turn. A later process replays an open turn: answers and results
+come from the journal, and only the steps that were not reached are done.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from .tools import Tools
 
 
 class OpenTurn(NamedTuple):
-    """A turn that was opened and not closed, as its journal tells it."""
+    """A turn that was opened but not closed, as recorded in its journal."""
 
     turn_id: int
     text: str | None
-    """The user's words or the program's; None where nobody spoke."""
+    """The user's or the program's words; None if nobody spoke."""
     by_user: bool
     opened_at: datetime
     last_step_at: datetime
     moment: int
-    """When it was opened, in milliseconds since 1970 by the clock that ids are made with."""
+    """When it was opened, in milliseconds since 1970, by the clock that also makes ids."""
     answers: tuple[Completion, ...] = ()
-    """What the model answered so far, in order."""
+    """The model's answers so far, in order."""
     finished: Mapping[str, Entry] = MappingProxyType({})
-    """What came of calls, by the id of the call."""
+    """The results of calls, by call id."""
     started: frozenset[str] = frozenset()
     """Ids of the calls that began."""
     masked: frozenset[str] = frozenset()
-    """Ids of the calls whose arguments are not as the model gave them."""
+    """Ids of the calls whose arguments differ from those the model gave."""
 
 
 class SessionJournal:
@@ -58,13 +58,13 @@ class SessionJournal:
         """Keep the turns of ``session`` in ``file``.
 
         Args:
-            file: Where.
-            session: The session's name, for the keys of its calls.
-            is_kept: Says whether anything of the session may stay now.
-            save: Writes the session down as it stands, which closes the turn; False where that cannot be done now.
-            clock: Says what time it is.
-            new_moment: Says the same in milliseconds, for ids.
-            stamp: What stands on every line, such as whose it is.
+            file: The journal file.
+            session: The session's name, used in the keys of its calls.
+            is_kept: Returns whether anything of the session may be stored now.
+            save: Saves the session as it stands, which closes the turn; returns False if that is not possible now.
+            clock: Returns the current time.
+            new_moment: Returns the current time in milliseconds, for ids.
+            stamp: Fields that every line carries, such as the user.
             masked: Hides secrets in a value.
         """
         self._file = file
@@ -76,19 +76,19 @@ class SessionJournal:
         self._stamp = dict(stamp or {})
         self._masked = masked
         self._moment: int | None = None
-        """Of the turn that is open here; None where none is, or nobody agreed that it be kept."""
+        """When the open turn began; None if none is open or the user has not agreed to keep it."""
         self._replayed: OpenTurn | None = None
         self._answers_left: list[Completion] = []
 
     @property
     def is_open(self) -> bool:
-        """Return whether a turn is open that was kept."""
+        """Return whether a kept turn is open."""
         return self._moment is not None
 
     # --- the turn as it runs
 
     def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
-        """Keep the words that open a turn; return when they are on the disk."""
+        """Store the words that open a turn; return when they are on disk."""
         if self._replayed is not None and self._replayed.turn_id == turn_id:
             return
         self._end()
@@ -100,63 +100,63 @@ class SessionJournal:
         self._moment = moment
 
     def recorded_answer(self) -> Completion | None:
-        """Return what the model answered here before the turn was cut off, once; None where it has to be asked."""
+        """Return, once, the model's answer from before the turn was cut off; None if the model has to be asked."""
         return self._answers_left.pop(0) if self._answers_left else None
 
     def answered(self, completion: Completion) -> None:
-        """Keep what the model answered; it is on the disk before a call begins that cannot be repeated."""
+        """Store the model's answer; it is on disk before any call begins that cannot be repeated."""
         calls = [_call_data(call, self._masked) for call in completion.tool_calls]
         self._append("answered", said=completion.text, calls=calls, usage=dict(completion.usage))
 
     def recorded_outcome(self, call_id: str) -> Entry | None:
-        """Return what came of a call before the turn was cut off, with the books of it; None where that is open."""
+        """Return a call's result from before the turn was cut off, with its books; None if it has none."""
         return None if self._replayed is None else self._replayed.finished.get(call_id)
 
     def is_in_doubt(self, call_id: str) -> bool:
-        """Return whether a call had begun when the turn was cut off, so that nobody knows what came of it."""
+        """Return whether a call had begun when the turn was cut off, so that its outcome is unknown."""
         return self._replayed is not None and call_id in self._replayed.started
 
     def is_masked(self, call_id: str) -> bool:
-        """Return whether the arguments of a call of such a turn are not here as the model gave them."""
+        """Return whether the arguments of such a turn's call differ from those the model gave, as they were masked."""
         return self._replayed is not None and call_id in self._replayed.masked
 
     def key_of(self, call_id: str) -> CallKey | None:
-        """Return under which key a call is made: the same one whenever the turn is played again."""
+        """Return the key under which a call is made: the same one whenever the turn is replayed."""
         if self._moment is None:
             return None
         turn, _, number = call_id.removeprefix("call-").partition("-")
         return CallKey(f"{self._session}/{turn}/{number}", self._moment, int(number))
 
     def started(self, call: CallData, *, may_repeat: bool) -> None:
-        """Keep that a call begins; return when that is on the disk, unless the call may simply be made again."""
+        """Store that a call begins; return when that is on disk, unless the call may simply be repeated."""
         self._append("started", sync=not may_repeat, call=call["id"])
 
     def finished(
         self, call_id: str, text: str, error: bool, *, may_repeat: bool, books: Mapping[str, JSON] | None = None
     ) -> None:
-        """Keep what came of a call, and what it brought into the books of the turn."""
+        """Store the result of a call and its entries in the books of the turn."""
         values = {"call": call_id, "result": text, "error": error, "books": dict(books or {})}
         self._append("finished", sync=not may_repeat, is_done=True, **values)
 
     def closed(self) -> None:
-        """Save the session, which has the whole turn in it, or leave nothing where its user no longer agrees."""
+        """Save the session, which holds the whole turn, or leave nothing if its user no longer agrees."""
         if not self._is_kept():
             if self._file.is_held:
                 self._file.wipe()
         elif self._save():
-            with suppress(JournalError):  # the session says so, too
+            with suppress(JournalError):  # the session reports this as well
                 self._append("closed")
         self._end()
 
     # --- the turn that an earlier process left
 
     def hold(self) -> None:
-        """Keep other processes out of the session, where it is kept; raise ``SessionInUse`` where one is in it."""
+        """Lock other processes out of the session, if it is kept; raise ``SessionInUse`` if one is using it."""
         if self._is_kept():
             self._file.hold()
 
     def pending(self, turns: int | None) -> OpenTurn | None:
-        """Return the turn that was cut off, if one was; ``turns`` is how many the session file has, None without one.
+        """Return the turn that was cut off, if any; ``turns`` is how many the session file has, None without a file.
 
         Raises:
             SessionInUse: Another process has the session open.
@@ -177,11 +177,11 @@ class SessionJournal:
         return left
 
     def replay(self, turn: OpenTurn) -> None:
-        """Let ``turn`` go on: what is recorded of it is not done again."""
+        """Let ``turn`` continue: recorded steps are not repeated."""
         self._replayed, self._answers_left, self._moment = turn, list(turn.answers), turn.moment
 
     def close(self) -> None:
-        """Let other processes into the session."""
+        """Let other processes use the session."""
         self._end()
         self._file.close()
 
@@ -197,7 +197,7 @@ class SessionJournal:
 
 
 def _is_over(entries: Sequence[Entry], turns: int | None) -> bool:
-    """Return whether the session has the turn of these lines; what was wrong in one that is over harms nobody."""
+    """Return whether the session already holds the turn of these lines; errors in such a turn are harmless."""
     if turns is None:
         return bool(entries) and entries[-1]["op"] == "closed"
     numbers = [entry.get("turn_id") for entry in entries if entry["op"] == "opened"]
@@ -205,7 +205,7 @@ def _is_over(entries: Sequence[Entry], turns: int | None) -> bool:
 
 
 def open_turn(entries: Sequence[Entry]) -> OpenTurn | None:
-    """Return what the lines of a journal tell of the turn that was opened last; raises ``ValueError`` if nonsense."""
+    """Return the turn that a journal's lines opened last; raise ``ValueError`` if they make no sense."""
     places = [place for place, entry in enumerate(entries) if entry["op"] == "opened"]
     if not places:
         return None
@@ -249,7 +249,7 @@ def _completion(entry: Entry) -> Completion:
 
 
 def _is_outcome(entry: Entry) -> bool:
-    """Return whether a line says what came of a call, with its part of the books, if it has one."""
+    """Return whether a line holds the result of a call, with its part of the books, if any."""
     books = entry.get("books")
     return (
         {"result", "error"} <= entry.keys()
@@ -264,25 +264,25 @@ def _call_data(call: ToolCall, masked: Callable[[Any], Any]) -> dict[str, JSON]:
     return {"id": call.id, "name": call.name, "args": args, "masked": masked(args) != args}
 
 
-# What became of a turn that was cut off, once its session goes on.
+# The fate of a turn that was cut off, once its session continues.
 
 EXCERPT = 60
-"""Characters of the words that opened it."""
+"""Characters shown of the words that opened it."""
 
 
 class Resumed(NamedTuple):
-    """What became of a turn that was cut off."""
+    """The fate of a turn that was cut off."""
 
     turn: OpenTurn
     reply: AgentResponse | None = None
-    """None where the turn does not go on and was set aside."""
+    """None if the turn does not continue and was set aside."""
     is_kept: bool = True
-    """False where the disk does not take its end even now."""
+    """False if even now its end could not be written to disk."""
     remark: str = ""
-    """What else there is to say of the reply."""
+    """A further remark on the reply."""
 
     def to_data(self) -> dict[str, JSON]:
-        """Return it as the data of a conversation tells it."""
+        """Return it as data of a conversation."""
         at = self.turn.opened_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         told: dict[str, JSON] = {"turn": self.turn.turn_id, "at": at, "text": self.turn.text}
         if self.reply is None:
@@ -292,7 +292,7 @@ class Resumed(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Return what a person is told of it."""
+        """Return it as a line for a person."""
         said = f" (“{_short(self.turn.text)}”)" if self.turn.text else ""
         when = f"{self.turn.opened_at:%Y-%m-%d %H:%M} UTC"
         if self.reply is not None and self.turn.answers and not self.turn.answers[-1].tool_calls:
@@ -318,10 +318,10 @@ def _short(text: str) -> str:
     return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…"
 
 
-# The calls of a turn as its journal sees them: what is kept of each, and what becomes of those that were cut off.
+# The calls of a turn as its journal sees them: what is stored of each, and how interrupted ones are resolved.
 
 DONE, RUN, LEAVE = "done", "run", "leave"
-"""What a person says about a call of unknown outcome."""
+"""A person's answers about a call of unknown outcome."""
 
 UNKNOWN = (
     "Outcome unknown: this call had begun when the program was cut off, and it is not run again. "
@@ -333,7 +333,7 @@ SECRET = "Not run: its arguments held something secret, which is not kept when t
 
 
 class JournalledCalls:
-    """Keeps the calls of a turn in its journal, and answers for those that an earlier process made."""
+    """Stores the calls of a turn in its journal, and resolves those that an earlier process made."""
 
     def __init__(self, journal: TurnJournal, toolbox: Tools, settle: Settle | None) -> None:
         self._journal = journal
@@ -342,7 +342,7 @@ class JournalledCalls:
         self._place = toolbox.books.ledger.place()
 
     def recorded(self, call: ToolCall) -> tuple[str, bool] | None:
-        """Return what came of a call before the turn was cut off, and take it into the books; None of any other."""
+        """Return a call's result from before the turn was cut off, and enter it into the books; None if it has none."""
         self._place = self._toolbox.books.ledger.place()
         found = self._journal.recorded_outcome(call.id)
         if found is None:
@@ -354,19 +354,19 @@ class JournalledCalls:
         return str(found["result"]), bool(found["error"])
 
     def objection(self, call: ToolCall) -> str | None:
-        """Return, for the model, why a call of a turn that was cut off is not run, or None where it may be."""
+        """Return, for the model, why a call of an interrupted turn is not run, or None if it may run."""
         if self._journal.is_in_doubt(call.id) and not self._toolbox.may_repeat(call.name):
             answer = self._settle(call) if self._settle is not None else None
             if answer != RUN:
                 return {DONE: TOLD_DONE, LEAVE: LEFT}.get(answer or "", UNKNOWN)
-        # Arguments that are masked are not the ones that were meant.
+        # Masked arguments are not the ones that were meant.
         return SECRET if self._journal.is_masked(call.id) else None
 
     def started(self, call: CallData) -> None:
-        """Keep that a call begins."""
+        """Store that a call begins."""
         self._journal.started(call, may_repeat=self._toolbox.may_repeat(call["name"]))
 
     def finished(self, call: ToolCall, text: str, error: bool) -> None:
-        """Keep what came of a call, with its part of the books."""
+        """Store the result of a call, with its part of the books."""
         books, may_repeat = self._toolbox.books.ledger.since(self._place), self._toolbox.may_repeat(call.name)
         self._journal.finished(call.id, text, error, may_repeat=may_repeat, books=books)

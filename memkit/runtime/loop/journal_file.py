@@ -1,4 +1,4 @@
-"""A journal on the disk: JSON lines that stay, in a file that one process at a time may have open."""
+"""A journal on disk: durable JSON lines in a file that only one process at a time may have open."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os
 
 
 class JournalError(LoopError):
-    """Say why the journal of a session cannot be used."""
+    """Explains why the journal of a session cannot be used."""
 
     exit_code = 3
     code = "journal"
 
 
 class SessionInUse(JournalError):
-    """Say which process has the session open."""
+    """Names the process that has the session open."""
 
     code = "session-in-use"
 
 
 class TurnLeft(JournalError):
-    """Say that a person would rather decide later how a turn goes on."""
+    """Reports that a person would rather decide later how a turn continues."""
 
     code = "turn-left"
 
 
 class JournalFile:
-    """The lines of one journal. A line counts once it is on the disk with its end; one that was cut short never did.
+    """The lines of one journal. A line counts once it is on disk with its newline; a truncated one does not.
 
-    Other processes are kept out; in this one, who opened the journal last has it.
+    Other processes are locked out; within this process, whoever opened the journal last holds it.
     """
 
     def __init__(
@@ -56,40 +56,40 @@ class JournalFile:
         """Name the file; nothing is written before ``hold``.
 
         Args:
-            path: The file.
-            settled: The folder in which the turn before left what makes its lines here superfluous.
-            hide: Makes of an entry what may stand on the disk.
-            show: Makes an entry again of what stands there.
-            instead: How to talk where another process has the session open.
-            share: Told of every change, so that other machines can go on from here.
+            path: The journal file.
+            settled: The folder that holds what makes the lines of the previous turn superfluous.
+            hide: Converts an entry to what may be stored on disk.
+            show: Converts a stored entry back.
+            instead: Suggests how to talk while another process has the session open.
+            share: Called on every change, so that other machines can continue from here.
         """
         self._share = share
         self._handle: int | None = None
         self._process = 0
-        """In which process the handle was opened."""
+        """The id of the process that opened the handle."""
         self.path = path
         self._settled = settled
         self._hide = hide
         self._show = show
         self._instead = instead
         self._unwritten = b""
-        """Lines about what was done already, for which there was no room yet."""
+        """Lines about completed steps for which there was no disk space yet."""
 
     @property
     def is_held(self) -> bool:
-        """Return whether this process keeps the others out."""
+        """Return whether this process holds the lock."""
         return self._handle is not None
 
     def hold(self) -> None:
-        """Keep every other process out; raise ``SessionInUse`` where one is in."""
+        """Lock out all other processes; raise ``SessionInUse`` if one holds the lock."""
         before = _HELD.get(self.path, self)
         if before is not self and before._process == os.getpid():
-            self._handle, before._handle = before._handle, None  # who opened it here last goes on with it
+            self._handle, before._handle = before._handle, None  # whoever opened it last in this process takes it over
             self._process = before._process
         _HELD[self.path] = self
         if self._handle is not None and self._process == os.getpid() and os.fstat(self._handle).st_nlink:
             return
-        # What a fork inherits keeps nobody out, and neither does a file that somebody erased.
+        # A handle inherited by a fork locks nobody out, and neither does a file that was deleted.
         self.close()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,7 +108,7 @@ class JournalFile:
         self._cut_off_torn_line()
 
     def entries(self) -> list[Entry]:
-        """Return what stands there; raise ``JournalError`` where it is damaged or of a newer version."""
+        """Return the stored entries; raise ``JournalError`` if the file is damaged or of a newer version."""
         try:
             self._write_unwritten()
         except OSError as error:
@@ -116,10 +116,10 @@ class JournalFile:
         return [dict(self._show(entry)) for entry in read_entries(self.path)]
 
     def begin(self, entry: Entry) -> None:
-        """Put an entry in the place of everything before it, and return when it is on the disk."""
+        """Replace all earlier entries by this one, and return when it is on disk."""
         handle, size = self._open_handle(), os.fstat(self._open_handle()).st_size
         try:
-            # What made the old lines superfluous has to be on the disk before they go; a new file needs its name there.
+            # What made the old lines superfluous must be on disk before they go; a new file's name must be there, too.
             _sync_folder(self._settled if size and self._settled and self._settled.is_dir() else self.path.parent)
             os.ftruncate(handle, 0)
         except OSError as error:
@@ -129,11 +129,11 @@ class JournalFile:
         self.append(entry, sync=True)
 
     def append(self, entry: Entry, *, sync: bool = False, is_done: bool = False) -> None:
-        """Add an entry; with ``sync`` return when it and all before it are on the disk.
+        """Add an entry; with ``sync`` return when it and all earlier ones are on disk.
 
-        An entry about what is done already, for which there is no room, is added as soon as there is some.
+        An entry about a completed step that does not fit on the disk is added as soon as there is space.
         """
-        # Who holds the file is nobody's words, and is read by whoever has no key.
+        # The holder's line is no user's words, and must be readable without a key.
         shown = entry if entry["op"] == "held" else self._hide(entry)
         line = json.dumps(shown, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")
         try:
@@ -148,16 +148,16 @@ class JournalFile:
             raise self._explained(error) from None
 
     def wipe(self) -> None:
-        """Leave nothing in it."""
+        """Remove all entries."""
         os.ftruncate(self._open_handle(), 0)
         self._note_holder()
 
     def __del__(self) -> None:
-        """Let other processes in, where nobody said that this one is done."""
+        """Release the lock if it was never closed."""
         self.close()
 
     def close(self) -> None:
-        """Let other processes in."""
+        """Release the lock."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -173,7 +173,7 @@ class JournalFile:
             self._unwritten = b""
 
     def _write(self, data: bytes) -> None:
-        """Write all of it, or leave the file as it was."""
+        """Write all of the data, or leave the file unchanged."""
         handle = self._open_handle()
         size, rest = os.fstat(handle).st_size, memoryview(data)
         try:
@@ -195,7 +195,7 @@ class JournalFile:
         try:
             self._note_holder()
         except JournalError:
-            return  # a full disk: the lock holds all the same
+            return  # a full disk: the lock holds nevertheless
 
     def _explained(self, error: OSError) -> JournalError:
         return JournalError(f"{self.path} cannot be written: {error.strerror or error}.")
@@ -206,16 +206,16 @@ _HELD: WeakValueDictionary[Path, JournalFile] = WeakValueDictionary()
 
 
 def read_entries(path: Path) -> list[Entry]:
-    """Return the whole lines of a journal as they stand there, without those that only say who held it.
+    """Return the complete lines of a journal as stored, without those that only name its holder.
 
     Raises:
-        JournalError: It is no file, a line is damaged, so that nobody can know which steps were done, or a newer
-            version wrote it.
+        JournalError: It is not a file, a line is damaged, so that the completed steps are unknown, or a newer
+                version wrote it.
     """
     if not path.is_file():
         raise _no_file(path)
     entries: list[Entry] = []
-    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):  # after the last end a line was cut short
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):  # what follows the last newline is cut short
         try:
             entry = json.loads(line)
             operation, version = str(entry["op"]), entry.get("format", FORMAT)
@@ -229,7 +229,7 @@ def read_entries(path: Path) -> list[Entry]:
 
 
 def damaged(path: Path, line: int | None = None, *, is_sealed: bool = False) -> JournalError:
-    """Return the error for a journal of which not every line can be read."""
+    """Return the error for a journal with unreadable lines."""
     if is_sealed:
         return JournalError(f"{path} is sealed, and its key is not here. Import the key, or talk in another session.")
     return JournalError(

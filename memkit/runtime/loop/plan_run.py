@@ -1,4 +1,4 @@
-"""Plans in an agent: the tools by which a model plans, and how a plan is carried out under the policies."""
+"""Plans in an agent: the tools a model plans with, and how a plan is carried out under policy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .tasks import TaskOutcome, outcome_of_steps
 from .tiers import WorkingMemory
 from .tools import Tools
 
-# Carry a task out: choose a way, plan, and let the planner's executor act through the tools, under their policies.
+# Carry out a task: choose a way, plan, and let the planner's executor act through the tools, under their policies.
 
 NO_PLANNER = "There is no planner. Hand one in: AgentLoop(planner=HybridPlanner(htn=…))."
 NOT_FOUND = "There is no plan to carry out: the planner found none. Its reasons say why."
@@ -35,39 +35,39 @@ NOBODY = "no tool and no function is bound to this step, so nothing was done for
 
 @dataclass(frozen=True)
 class PlanRun:
-    """What became of a task that was to be carried out."""
+    """The result of carrying out a task."""
 
     plan: dict[str, JSON] | None
     """The planner's result as data; None without a planner."""
     completed: tuple[str, ...] = ()
     failed: str | None = None
-    """The step that did not succeed and that no other plan went around."""
+    """The step that failed and that no other plan could avoid."""
     reason: str = ""
     choice: PlannerChoice | None = None
-    """Which way was gone, and why."""
+    """The chosen way, and why."""
     execution: dict[str, JSON] | None = None
-    """The account of every step, with the state at the end."""
+    """The account of every step, with the final state."""
     program: str | None = None
-    """What evolutionary search found, where the task named an evaluator."""
+    """The program found by evolutionary search, if the task named an evaluator."""
     undone: tuple[str, ...] = ()
-    """The steps that nothing was done for, because no tool and no function is bound to them."""
+    """The steps that nothing was done for, because no tool or function is bound to them."""
 
     @property
     def succeeded(self) -> bool:
-        """Return whether a plan was found and went through to its end, or a program was found."""
+        """Return whether a plan was found and completed, or a program was found."""
         if self.program is not None:
             return True
         return self.plan is not None and self.plan["outcome"] == "found" and self.failed is None and not self.reason
 
     def outcome(self, task: Any) -> TaskOutcome | None:
-        """Return what came of carrying ``task`` out; None where that says nothing, as nothing was done for a step."""
+        """Return the outcome of carrying out ``task``; None if it proves nothing, because a step was never acted on."""
         return None if self.execution is None or self.undone else outcome_of_steps(term_text(task), self.execution)
 
 
 class ToolHands:
-    """Does the steps of plans: tools through the toolbox and its gate, functions directly, the rest as ``manual`` says.
+    """Carries out plan steps: tools through the toolbox and its gate, functions directly, others as ``manual`` says.
 
-    Steps that no tool does are judged by the policies all the same, under the operator's name.
+    The policies judge steps without a tool as well, under the operator's name.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ToolHands:
         self._tell = tell
 
     def objection(self, action: Any) -> str | None:
-        """Return why a step may not be done, or None; where a policy wants a person, one is asked."""
+        """Return why a step may not be done, or None; where a policy requires it, a person is asked."""
         tool, given = action.operator.tool, self.arguments(action)
         if tool:
             objection = self._toolbox.misfit(tool, given) or self._toolbox.objection(tool, given)
@@ -91,14 +91,14 @@ class ToolHands:
         return objection and objection.removesuffix(ADVICE)
 
     def act(self, action: Any) -> ToolOutcome:
-        """Do a step that nobody objected to."""
+        """Carry out a step that nothing objected to."""
         outcome = self._done(action)
         self._tell(term_text(action.step), outcome)
         text = outcome.text.removeprefix("Error: ") if outcome.error else outcome.text
         return ToolOutcome(unfenced(text), outcome.error, outcome.verdict)
 
     def arguments(self, action: Any) -> dict[str, JSON]:
-        """Return a step's arguments as its tool, or a policy, gets them."""
+        """Return a step's arguments as its tool, or a policy, receives them."""
         named = {name: str(value) for name, value in action.arguments.items()}
         if not action.operator.tool:
             return named
@@ -114,7 +114,7 @@ class ToolHands:
         answer: Any = None
         with AnsweredErrors(everything=True) as errors:
             answer = action.operator.function(*action.step.args)
-        if answer is False:  # as functions of the pyhop tradition say that they could not act
+        if answer is False:  # functions in the pyhop tradition return False if they could not act
             return ToolOutcome("the function returned False", True, Allowed())
         return ToolOutcome(errors.message or str(answer or "done"), errors.message is not None, Allowed())
 
@@ -129,7 +129,7 @@ def run_plan(
     evaluator: Evaluator | None = None,
     **more: Any,
 ) -> PlanRun:
-    """Choose how to do ``task``, and do it; a step that fails or is denied leads to another plan where there is one.
+    """Choose how to do ``task`` and do it; a step that fails or is denied leads to another plan if there is one.
 
     ``more`` goes to the planner's executor: ``observe``, ``journal``, ``settle``, ``max_replans``, ``tell``.
     """
@@ -173,9 +173,9 @@ def _told(execution: Any, choice: PlannerChoice) -> PlanRun:
 
 
 def tool_arguments(toolbox: Tools, tool: str, named: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return a step's arguments under the names of the tool: the same names where they fit, otherwise in order.
+    """Return a step's arguments under the tool's parameter names: by name if the names fit, otherwise by position.
 
-    More arguments than the tool takes keep their names, so that the tool refuses them and none gets lost.
+    If there are more arguments than parameters, the names stay, so that the tool refuses them and none is lost.
     """
     spec = next((known for known in toolbox.specs() if known.name == tool), ToolSpec(tool, ""))
     wanted = list(spec.parameters.get("properties") or {})
@@ -192,9 +192,9 @@ GENERATIONS = 200
 
 UNUSED = "Not used: text from outside stands in the prompt, and what it may have proposed waits for a person."
 Shelve = Callable[[Mapping[str, JSON], Sequence[str]], str | None]
-"""Keeps a proposal that text of these origins may have steered, for a person to promote; returns under which name.
+"""Stores a proposal that text of these origins may have steered, for a person to promote, and returns its name.
 
-None where it is no way to do the task, or nothing can be kept.
+Returns None if it is not a way to do the task, or nothing can be stored.
 """
 
 
@@ -209,7 +209,7 @@ class PlanningTools:
         books: Books,
         shelve: Shelve | None = None,
     ) -> None:
-        """Plan with ``planner``, search with ``searcher``, and enter into ``books`` what came of it."""
+        """Plan with ``planner``, search with ``searcher``, and enter the results into ``books``."""
         self._shelve = shelve
         self._hybrid = planner or HybridPlanner()
         self._planners = self._hybrid.planners
@@ -217,10 +217,10 @@ class PlanningTools:
         self._books = books
         self._proposals = self._hybrid.proposals
         self._asked: Mapping[str, JSON] = {}
-        """What was planned last: proposed subtasks are for the same state and objects."""
+        """The arguments of the last planning call: proposed subtasks apply to the same state and objects."""
 
     def tools(self) -> Iterable[BoundTool]:
-        """Return the tools that what was handed in can serve."""
+        """Return the tools that the given parts can serve."""
         if self._planners:
             yield BoundTool(self._plan_spec(), self._plan_task)
         if self._planners and self._proposals is not None:
@@ -257,10 +257,10 @@ class PlanningTools:
         planner = self._hybrid.planner_for(task, args.get("domain"))
         data = self._hybrid.pursue(task, args.get("state"), args.get("objects"), domain=args.get("domain")).to_data()
         if not proposed:
-            # A model that was not asked for subtasks yet has not failed to give them.
+            # A model that was not asked for subtasks yet has not failed to provide them.
             data["reasons"] = [reason for reason in data["reasons"] if reason.get("code") != "proposal"]
         self._books.keep_plan(data)
-        # Where no domain knows the task, every domain is worth naming.
+        # If no domain knows the task, every domain is worth naming.
         named = [planner] if head_of(task) in heads(planner) else list(self._planners.values())
         return _planning_told(task, data, named, may_propose=self._proposals is not None)
 
@@ -288,7 +288,7 @@ class PlanningTools:
 
 
 def _pair(point: JSON) -> tuple[JSON, JSON]:
-    """Return x and the wanted y; the numbers themselves are the searcher's to check."""
+    """Return x and the wanted y; checking the numbers themselves is up to the searcher."""
     if not isinstance(point, (list, tuple)) or len(point) != 2:
         raise LoopError(f"The point {point!s:.60} is no pair. Write each one as [x, wanted y].")
     return point[0], point[1]

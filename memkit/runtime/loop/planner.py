@@ -1,6 +1,6 @@
-"""Choose how a task is solved: known methods, methods with a model's help, evolutionary search, or plain tool use.
+"""Choose how to solve a task: known methods, methods with a model's help, evolutionary search, or plain tool use.
 
-The procedures that somebody wrote (skills, policies, learned methods) are found here too.
+Written procedures (skills, policies, learned methods) are searched here as well.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from .bound import BoundTool
 from .interface import JSON, LoopError, TokenCounter, ToolSpec
 
 LISTED = 20
-"""Skills that a prompt names at most."""
+"""The most skills that a prompt lists."""
 LONGEST = 150
-"""Characters that a line on one of them may have."""
+"""The most characters of a skill's line."""
 SHARE = 0.05
-"""Of the prompt's budget, for the names of the skills."""
+"""Share of the prompt's budget for the list of skills."""
 FOUND = 5
 
 
 class NoSuchSkill(LoopError):
-    """Report that a model asked for a skill that is not there."""
+    """Report that a model asked for a skill that does not exist."""
 
     exit_code = 1
     code = "no_such_skill"
 
 
 class Procedure(NamedTuple):
-    """Something that is known of how to do things."""
+    """A known way of doing something."""
 
     kind: str
     """skill | policy | method"""
@@ -40,7 +40,7 @@ class Procedure(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Return it on one line.
+        """Return it as one line.
 
         >>> Procedure("skill", "brew-tea", "Makes tea.").line
         '- brew-tea: Makes tea.'
@@ -50,7 +50,7 @@ class Procedure(NamedTuple):
 
 
 class Procedures(Protocol):
-    """What a store knows of how to do things, as its files are now."""
+    """The procedures of a store, read from its current files."""
 
     def skills(self) -> Sequence[Procedure]:
         """Return every skill that may be used."""
@@ -59,11 +59,11 @@ class Procedures(Protocol):
         """Return the skills, policies and methods that fit ``query``, best first."""
 
     def show(self, name: str) -> str | None:
-        """Return the steps of a skill with everything that belongs to them, or None where there is none such."""
+        """Return the steps of a skill and everything that belongs to it, or None if there is no such skill."""
 
 
 def skills_section(procedures: Procedures, budget: int, count: TokenCounter) -> str:
-    """Return what a prompt says of the skills, within its share of ``budget`` tokens; nothing where there are none."""
+    """Return the prompt's section on skills, within its share of ``budget`` tokens; empty if there are none."""
     known = procedures.skills()
     lines: list[str] = []
     used = 0
@@ -78,7 +78,7 @@ def skills_section(procedures: Procedures, budget: int, count: TokenCounter) -> 
 
 
 def skill_tools(procedures: Procedures) -> list[BoundTool]:
-    """Return the two tools by which a model reads the skills."""
+    """Return the two tools with which a model reads the skills."""
 
     def search(args: Mapping[str, JSON]) -> str:
         query = str(args["query"]).strip()
@@ -104,7 +104,7 @@ def _spec(name: str, description: str, argument: str) -> ToolSpec:
     return ToolSpec(name, description, {"type": "object", "properties": properties, "required": [argument]})
 
 
-# Which way a task is solved, what else was considered, and why.
+# How a task is solved, which other ways were considered, and why.
 
 METHODS = "methods"
 CHAT_HTN = "chat-htn"
@@ -124,13 +124,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class PlannerChoice:
-    """How a task is solved."""
+    """The chosen way to solve a task."""
 
     kind: str
     """methods | chat-htn | evolutionary | tools"""
     reason: str
     considered: tuple[Candidate, ...] = ()
-    """Every way there is, in the order in which they are preferred."""
+    """Every available way, in order of preference."""
 
     def to_data(self) -> dict[str, JSON]:
         """Return the choice as plain data."""
@@ -145,14 +145,14 @@ def preferred(candidates: tuple[Candidate, ...]) -> PlannerChoice:
 
 
 Evaluator = Callable[..., Any] | str
-"""What scores a candidate, or its name."""
+"""A function that scores a candidate, or its name."""
 
 
 class Proposals:
     """Subtasks that a model proposed in a tool call.
 
-    Hand the same object to the planner, as its ``llm_decompose``, and to the toolbox: what the model proposes in one
-    is what the planner asks for and validates in the other.
+    Pass the same object to the planner, as its ``llm_decompose``, and to the toolbox: the model proposes through the
+    toolbox, and the planner asks for the proposals and validates them.
 
     >>> from memkit.runtime.htn.core import HTNPlanner, Operator
     >>> proposals = Proposals()
@@ -176,13 +176,13 @@ class Proposals:
 
 @dataclass(frozen=True)
 class Pursuit:
-    """What came of solving a task the way that was chosen."""
+    """The result of solving a task the chosen way."""
 
     choice: PlannerChoice
     result: Any = None
-    """The planner's result; None where nothing was planned."""
+    """The planner's result; None if nothing was planned."""
     program: str | None = None
-    """What evolutionary search found."""
+    """The program found by evolutionary search."""
 
     def to_data(self) -> dict[str, JSON]:
         """Return it as plain data: outcome, plan, tree, reasons and the choice."""
@@ -198,7 +198,7 @@ class Pursuit:
 
 
 class HybridPlanner:
-    """Known methods first, then a model's proposals, evolution where a task names an evaluator, tools otherwise.
+    """Tries known methods first, then a model's proposals; evolution if a task names an evaluator, otherwise tools.
 
     >>> from memkit.runtime.htn.core import HTNPlanner, Operator
     >>> planner = HybridPlanner(HTNPlanner(operators=[Operator("open ?what")]))
@@ -216,16 +216,16 @@ class HybridPlanner:
 
     @property
     def planners(self) -> dict[str, Any]:
-        """Return the planners by the name of their domain."""
+        """Return the planners by domain name."""
         if isinstance(self.htn, Mapping):
             return dict(self.htn)
         return {} if self.htn is None else {str(self.htn.domain.name): self.htn}
 
     def planners_for(self, task: Any, domain: str | None = None) -> list[Any]:
-        """Return the planners that may do ``task``, the likeliest first; the one of ``domain`` where that is named.
+        """Return the planners that may do ``task``, the likeliest first, or only that of ``domain`` if it is given.
 
-        Those that know the task come first, then those whose domain holds everything that a model proposed for it.
-        Where there is neither it is the first of all, which says best what it misses.
+        Planners that know the task come first, then those whose domain covers everything a model proposed for it.
+        If there are neither, the very first planner is returned, since it explains best what is missing.
         """
         planners = self.planners
         if domain is not None:
@@ -236,18 +236,18 @@ class HybridPlanner:
         return list(dict.fromkeys([*known, *held])) or list(planners.values())[:1]
 
     def planner_for(self, task: Any, domain: str | None = None) -> Any:
-        """Return the likeliest planner for ``task``, None without planners."""
+        """Return the likeliest planner for ``task``, None if there are no planners."""
         return next(iter(self.planners_for(task, domain)), None)
 
     def choose(self, task: Any, *, evaluator: Evaluator | None = None, domain: str | None = None) -> PlannerChoice:
-        """Return how ``task`` is solved, why so, and what else was considered.
+        """Return how ``task`` is solved, the reason, and the other ways considered.
 
         >>> HybridPlanner().choose("deliver book shop").kind
         'tools'
         """
         left = Candidate(TOOLS, True, f"No planner can help with {head_of(task)!r}, so it is left to the tools.")
         if evaluator is not None:
-            # What is scored is a program; there are no steps to plan.
+            # The thing to be scored is a program; there are no steps to plan.
             return preferred((self._evolution(evaluator), left))
         planner, head = self.planner_for(task, domain), head_of(task)
         known = planner is not None and head in heads(planner)
@@ -261,7 +261,7 @@ class HybridPlanner:
         )
 
     def generate(self, task: Any, state: Any = None) -> Any:
-        """Return a plan, or None when there is none."""
+        """Return a plan, or None if there is none."""
         result = self.solve(task, state)
         return None if result is None else result.plan
 
@@ -279,27 +279,27 @@ class HybridPlanner:
         domain: str | None = None,
         generations: int = 50,
     ) -> Pursuit:
-        """Choose a way and go it: plan, or search for a program; a task that is left to the tools is not begun."""
+        """Choose a way and follow it: plan, or search for a program; a task left to the tools is not started."""
         choice = self.choose(task, evaluator=evaluator, domain=domain)
         if choice.kind == EVOLUTIONARY:
             return Pursuit(choice, program=self.evolve(generations))
         planners = self.planners_for(task, domain)
         if not planners or evaluator is not None:
             return Pursuit(choice)
-        # A planner says best why it cannot do a task, so it is asked even where it does not know it.
+        # A planner explains best why it cannot do a task, so it is asked even if it does not know the task.
         result = self._tried(planners, task, state, objects)
         return Pursuit(_as_it_went(choice, result), result)
 
     def able(self, task: Any, state: Any = None) -> Any:
-        """Return the first planner that finds a plan for ``task``, else the likeliest; None without planners."""
+        """Return the first planner that finds a plan for ``task``, else the likeliest; None if there is no planner."""
         planners = self.planners_for(task)
         if len(planners) < 2:
-            return next(iter(planners), None)  # it plans when it carries out
+            return next(iter(planners), None)  # it will plan when it carries the task out
         found = (planner for planner in planners if solve(planner, task, state).plan is not None)
         return next(found, planners[0])
 
     def _tried(self, planners: Sequence[Any], task: Any, state: Any, objects: Any) -> Any:
-        """Return the first plan that a planner finds, else what the first of them says; None without planners."""
+        """Return the first plan that a planner finds, else the first planner's result; None if there is no planner."""
         first = None
         for planner in planners:
             result = solve(planner, task, state, objects)
@@ -338,30 +338,30 @@ def _methods(planner: Any, head: str, *, known: bool) -> Candidate:
 
 
 def _as_it_went(choice: PlannerChoice, result: Any) -> PlannerChoice:
-    """Return the choice as the result shows it: a known task may have needed the model all the same."""
+    """Return the choice corrected by the result: even a known task may have needed the model."""
     if choice.kind == METHODS and getattr(result, "proposals", {}).get("accepted"):
         return replace(choice, kind=CHAT_HTN, reason="No known method led to a plan from here; a model's proposal did.")
     return choice
 
 
 def as_hybrid(planner: Any) -> HybridPlanner:
-    """Return a planner, a mapping of planners, or nothing, as a hybrid planner."""
+    """Wrap a planner, a mapping of planners, or None in a hybrid planner."""
     return planner if isinstance(planner, HybridPlanner) else HybridPlanner(htn=planner)
 
 
 def head_of(task: Any) -> str:
-    """Return the name of a task without what it is about."""
+    """Return the name of a task without its arguments."""
     return (term_text(task).split() or [""])[0]
 
 
 def solve(planner: Any, task: str, state: JSON = None, objects: JSON = None) -> Any:
-    """Return the planner's result for a task; state and objects replace the domain's own when they are given."""
+    """Return the planner's result for a task; state and objects, if given, replace the domain's own."""
     given = {name: value for name, value in (("state", state), ("objects", objects)) if value is not None}
     return planner.solve(task, **given)
 
 
 def term_text(term: Any) -> str:
-    """Return a task as text, whether it came as text, as a sequence, or as a step with name and args.
+    """Return a task as text, whether given as text, as a sequence, or as a step with name and args.
 
     >>> term_text("deliver  book shop"), term_text(("deliver", "book", "shop"))
     ('deliver book shop', 'deliver book shop')
@@ -381,7 +381,7 @@ def result_data(result: Any) -> dict[str, JSON]:
 def known_tasks(planner: Any) -> list[str]:
     """Return the tasks that a planner has methods for, written as terms."""
     told = getattr(planner, "known_tasks", None)
-    if told is not None:  # by a planner that loads its domain when it plans
+    if told is not None:  # a planner that loads its domain only when it plans
         return list(told)
     return sorted({term_text((method.head.name, *method.head.args)) for method in known_methods(planner)})
 
@@ -393,5 +393,5 @@ def heads(planner: Any) -> set[str]:
 
 
 def known_methods(planner: Any) -> list[Any]:
-    """Return the methods that people wrote, and those that were learned."""
+    """Return the methods written by people and the learned ones."""
     return [*planner.domain.methods, *getattr(planner, "learned", ())]

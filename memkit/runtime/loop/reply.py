@@ -1,4 +1,4 @@
-"""What passes between the steps of a turn, and what is said of them while they happen."""
+"""Values that pass between the steps of a turn, and the events announced along the way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .interface import JSON, Approval, Settle
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened.
+    """One thing that happened in a turn.
 
     >>> told = []
     >>> agent = MemGPTAgent(llm_client=lambda messages: "It is noon.", host=Host(listen=told.append))
@@ -33,24 +33,24 @@ class Event:
     data: Mapping[str, JSON]
     """Plain JSON, by kind:
 
-    - turn_opened: ``{turn, text, intent}``; the text is None where no user speaks
+    - turn_opened: ``{turn, text, intent}``; the text is None if no user speaks
     - recalled: ``{blocks: [{tier, ids}]}``
     - model_asked: ``{request, messages, tools}``, three numbers
-    - text: ``{delta}``, in order; what ``model_answered`` says afterwards is the truth
+    - text: ``{delta}``, in order; ``model_answered`` later holds the authoritative text
     - model_answered: ``{text, tool_calls: [{id, name, args}], usage: {input, output}}``
     - call_started: ``{id, name, args}``; call_finished: ``{id, name, text, error}``
     - paged_out: ``{messages, tokens, summary}``
-    - paged_in, chore, noted: the memory operation as the report of the turn has it
-    - turn_closed: ``{message, citations, ended}``, or ``{error}`` where the turn failed
+    - paged_in, chore, noted: the memory operation as in the report of the turn
+    - turn_closed: ``{message, citations, ended}``, or ``{error}`` if the turn failed
     """
 
 
 Listener = Callable[[Event], None]
-"""Is told of every event and never asked; it may be called from the thread that a tool runs in."""
+"""Is sent every event and returns nothing; it may be called from the thread that a tool runs in."""
 
 
 class Announcements:
-    """Tells a listener, whose own errors end nothing: the first is raised when the turn is over."""
+    """Notifies listeners; their own errors interrupt nothing: the first is raised when the turn is over."""
 
     def __init__(self, listen: Listener | None = None, watch: Listener | None = None) -> None:
         self._listen = listen
@@ -59,12 +59,12 @@ class Announcements:
 
     @property
     def has_listener(self) -> bool:
-        """Return whether anybody listens."""
+        """Return whether there is a listener."""
         return self._listen is not None
 
     @contextmanager
     def heard_by(self, listen: Listener) -> Iterator[None]:
-        """Tell another one too, as long as the block lasts."""
+        """Notify another listener for the duration of the block."""
         before = self._listen
 
         def both(event: Event) -> None:
@@ -79,7 +79,7 @@ class Announcements:
             self._listen = before
 
     def tell(self, kind: str, **data: JSON) -> None:
-        """Tell the listener, unless it failed before in this turn."""
+        """Notify the listener, unless it has failed in this turn."""
         if self._watch is not None:
             self._watch(Event(kind, data))
         if self._listen is not None and self._fault is None:
@@ -87,17 +87,17 @@ class Announcements:
                 self._listen(Event(kind, data))
 
     def tell_operation(self, operation: Mapping[str, JSON]) -> None:
-        """Tell a memory operation; what was paged out is told by whoever knows what it left behind."""
+        """Announce a memory operation; paged-out messages are announced by the code that knows their summary."""
         if operation["op"] != "page_out":
             kind = "paged_in" if operation.get("paged_in") else "chore" if operation["op"] == "chore" else "noted"
             self.tell(kind, **operation)
 
     def begin_turn(self) -> None:
-        """Forget an error of a turn that failed itself."""
+        """Discard a listener error from a turn that itself failed."""
         self._fault = None
 
     def end_turn(self) -> None:
-        """Raise the error that the listener made."""
+        """Raise the error that a listener caused."""
         fault, self._fault = self._fault, None
         if fault is not None:
             raise fault
@@ -123,12 +123,12 @@ SMALL_TALK = re.compile(
 
 
 IDLE = "idle"
-"""The kind of a heartbeat in which nothing waits for the model."""
+"""The kind of a heartbeat that has nothing for the model to do."""
 
 
 @dataclass(frozen=True)
 class Intent:
-    """What the loop makes of the user's words before it asks anything of memory.
+    """How the loop classifies the user's words before it consults memory.
 
     >>> class Curt(Turn):
     ...     def act(self, intent):
@@ -148,13 +148,13 @@ class Intent:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether nothing waits for the model."""
+        """Return whether there is nothing for the model to do."""
         return self.kind == IDLE
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model and its tools made of the turn.
+    """The result of the model and its tools in a turn.
 
     >>> class Polite(Turn):
     ...     def act(self, intent):
@@ -168,13 +168,13 @@ class Reply:
     text: str
     calls: int = 0
     limited: bool = False
-    """Whether the turn ended because the number of tool calls is bounded."""
+    """Whether the turn ended because it reached the limit on tool calls."""
     late: bool = False
-    """Whether the turn ended because its time is bounded."""
+    """Whether the turn ended because it reached its time limit."""
     interrupted: bool = False
-    """Whether the user broke the turn off; the text is what came until then."""
+    """Whether the user interrupted the turn; the text is what had arrived by then."""
     broken_off: str = ""
-    """Why the model fell silent in the middle of its answer; the text is what came until then."""
+    """Why the model stopped in the middle of its answer; the text is what had arrived by then."""
 
     @property
     def ended(self) -> str:
@@ -182,7 +182,7 @@ class Reply:
         return next((way for way in ("interrupted", "broken_off", "late", "limited") if getattr(self, way)), "answered")
 
     def remark(self, max_seconds: float | None) -> str:
-        """Return what it has to say about its own end, nothing where the model simply answered."""
+        """Return a remark on how the turn ended, empty if the model simply answered."""
         if self.interrupted:
             return "(interrupted)"
         if self.broken_off:
@@ -196,7 +196,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class AgentResponse:
-    """The answer of a turn, and what was done for it.
+    """The answer of a turn, with what was done for it.
 
     >>> reply = MemGPTAgent(llm_client=lambda messages: "It is noon.").step("What time is it?")
     >>> reply.message, reply.citations, reply.data["ended"], reply.data["usage"]["requests"]
@@ -212,7 +212,7 @@ class AgentResponse:
     policy: list[dict[str, JSON]] = field(default_factory=list)
     plan: dict[str, JSON] | None = None
     data: Mapping[str, JSON] = field(default_factory=dict)
-    """The whole report of the turn."""
+    """The full report of the turn."""
 
 
 def read_intent(text: str | None) -> Intent:
@@ -230,7 +230,7 @@ def read_intent(text: str | None) -> Intent:
 
 
 def response_of(report: Mapping[str, JSON]) -> AgentResponse:
-    """Return the report of a turn as a response."""
+    """Convert the report of a turn to a response."""
     return AgentResponse(
         message=report["message"],
         tool_calls=report["tool_calls"],
@@ -243,17 +243,17 @@ def response_of(report: Mapping[str, JSON]) -> AgentResponse:
     )
 
 
-# What an agent is told before it talks: for whom, within which bounds, and whom its host lets it ask.
+# Configuration of an agent: whom it talks to, its limits, and whom its host lets it ask.
 
 T = TypeVar("T")
 
 
 class TimeIsUp(Exception):
-    """Ends the wait for a model or a tool whose turn is over; the loop answers for it."""
+    """Ends the wait for a model or a tool whose turn is over; the loop answers in its place."""
 
 
 class Deadline:
-    """A moment, so many seconds after it was made; without a number it never comes."""
+    """A moment the given number of seconds after its creation; without a number it never comes."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
@@ -261,20 +261,20 @@ class Deadline:
 
     @property
     def left(self) -> float | None:
-        """Return the seconds that are left, or None where there is no end."""
+        """Return the seconds left, or None if there is no deadline."""
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     @property
     def has_passed(self) -> bool:
-        """Return whether the moment has come, or somebody asked for the end."""
+        """Return whether the deadline has passed or somebody requested the end."""
         return self._interrupted.is_set() or self.left == 0.0
 
     def interrupt(self) -> None:
-        """Ask for the end; may be called from any thread."""
+        """Request the end; may be called from any thread."""
         self._interrupted.set()
 
     def check(self) -> None:
-        """Raise ``KeyboardInterrupt`` where somebody asked for the end, and ``TimeIsUp`` where the time is over."""
+        """Raise ``KeyboardInterrupt`` if somebody requested the end, and ``TimeIsUp`` if the time is over."""
         if self._interrupted.is_set():
             raise KeyboardInterrupt
         if self.has_passed:
@@ -282,9 +282,9 @@ class Deadline:
 
 
 def within(seconds: float | None, work: Callable[[], T]) -> T:
-    """Return what ``work`` returns, or raise ``TimeIsUp`` after ``seconds``; None waits as long as it takes.
+    """Return the result of ``work``, or raise ``TimeIsUp`` after ``seconds``; None waits indefinitely.
 
-    What does not come back in time goes on in a thread of its own, unheard: Python stops no thread.
+    Work that is not done in time continues unobserved in its own thread: Python cannot stop a thread.
     """
     if seconds is None:
         return work()
@@ -310,7 +310,7 @@ def within(seconds: float | None, work: Callable[[], T]) -> T:
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """Whom an agent talks to, and within which bounds.
+    """Whom an agent talks to, and its limits.
 
     >>> config = AgentConfig(user_id="ada", session_id="monday", max_tool_calls=3, max_seconds=20)
     >>> agent = MemGPTAgent(llm_client=lambda messages: "It is noon.", config=config)
@@ -321,22 +321,22 @@ class AgentConfig:
     user_id: str = "local"
     session_id: str | None = None
     agent_id: str | None = None
-    """Which of the user's agents this is: its core memory and what is for it alone reach no other."""
+    """Which of the user's agents this is: no other agent sees its core memory or its private records."""
     max_tokens: int = 8000
-    """Of the prompt."""
+    """Budget of the prompt."""
     max_tool_calls: int = 8
-    """In one turn."""
+    """Limit per turn."""
     max_seconds: float | None = None
-    """When a turn has to end; None for never."""
+    """Time limit of a turn; None for no limit."""
     context: Mapping[str, JSON] = field(default_factory=dict)
-    """What the host program says about where it runs; the policies read it."""
+    """What the host program says about its environment; the policies read it."""
     root: Path | str = "."
-    """The folder that declared tools run in."""
+    """The working directory of declared tools."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """What a person is asked and shown; without one nobody is.
+    """Callbacks that ask or notify a person; each is optional.
 
     >>> heard = []
     >>> host = Host(listen=lambda event: heard.append(event.kind))
@@ -351,11 +351,11 @@ class Host:
     settle: Settle | None = None
     """Asks what became of a call that had begun when its turn was cut off."""
     listen: Listener | None = None
-    """Is told what happens in a turn while it happens."""
+    """Is sent the events of a turn as they happen."""
     observe: Callable[[dict[str, JSON]], None] | None = None
-    """Keeps the account of reads, verdicts and plans: ``{event, turn_id, …}``."""
+    """Receives the account of reads, verdicts and plans: ``{event, turn_id, …}``."""
     watch: Listener | None = None
-    """Is told what ``listen`` is, and no answer is streamed for its sake."""
+    """Is sent the same events as ``listen``, but does not cause an answer to be streamed."""
 
 
 DEFAULTS = AgentConfig()

@@ -1,4 +1,4 @@
-"""What an agent has that was handed no archive, or no model: the tools of a session, and answers from memory alone."""
+"""Substitutes for an agent without an archive or a model: the tools of a session, and answers from memory alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEARCH: dict[str, JSON] = {
     },
 }
 IN_PROMPT = frozenset({"core", "messages"})
-"""The tiers whose finds the model had before it searched."""
+"""Tiers whose content the model already had before it searched."""
 
 
 class SessionTools:
@@ -32,7 +32,7 @@ class SessionTools:
 
     @property
     def main(self) -> MainContext:
-        """Return the context of the session."""
+        """Return the main context of the session."""
         return self._memory.main
 
     @property
@@ -41,21 +41,21 @@ class SessionTools:
         return self._memory.session_id
 
     def begin_turn(self, user_text: str | None, turn_id: int | None, **more: Sequence[str]) -> None:
-        """Forget the events of the turn before."""
+        """Discard the events of the previous turn."""
         self.events.clear()
 
     def note_taint(self, origins: Iterable[str]) -> None:
-        """Forget it: where nothing is stored, nothing can be stored under taint."""
+        """Do nothing: where nothing is stored, nothing can be stored under taint."""
 
     def note_recalled(self, ids: Iterable[str]) -> None:
-        """Forget it: where nothing is stored, nothing can be stored again."""
+        """Do nothing: where nothing is stored, nothing can be stored again."""
 
     def masked(self, value: JSON) -> JSON:
-        """Return ``value``: what is a secret is known where things are stored."""
+        """Return ``value`` unchanged: only a store knows what is secret."""
         return value
 
     def specs(self) -> list[dict[str, JSON]]:
-        """Return the one tool there is."""
+        """Return the spec of the only tool."""
         return [SEARCH]
 
     def call(self, name: str, args: Mapping[str, JSON]) -> str:
@@ -81,7 +81,7 @@ class SessionTools:
 
 
 def answer_from_memory(memory: VirtualContextMemory, toolbox: Tools, query: str) -> str:
-    """Return what the tiers of memory hold on the user's words ``query``."""
+    """Return what the memory tiers hold about the user's words ``query``."""
     found = [item for block in memory.recall(query) for item in block.found]
     others = [item for item in found if item.text != query]
     if not others:

@@ -1,8 +1,8 @@
-"""What may have steered the prompt of a session: what a message says itself and what it brought, and where it stays.
+"""What may have steered the prompt of a session: what a message says itself, what it brings, and where taint stays.
 
-Which origins a session has is in its books (``books.py``); here is what follows from the messages alone.
+The origins of a session are in its books (``books.py``); this module derives what follows from messages alone.
 
-The fence around what is data stands here too.
+The fence around data is defined here, too.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .interface import LoopError, Message
 
 KEPT_CONTROLS = "\n\t"
 OPENING = re.compile(r"^(?:Error: )?<((?:memory-)?data) ([0-9a-z]+)[^\n>]*>$", re.MULTILINE)
-"""The first line of a fence, of this room or of the memory tools."""
+"""The first line of a fence, from this module or from the memory tools."""
 
 
 def new_marker() -> str:
-    """Return a marker that text written earlier cannot contain."""
+    """Return a marker that earlier text cannot contain."""
     return os.urandom(6).hex()
 
 
 def visible(text: str) -> str:
     """Return ``text`` with control and invisible format characters spelled out."""
-    # Each turn shows whole summaries: a character is looked up once, however often it stands there.
+    # Every turn shows whole summaries: each distinct character is looked up only once.
     hidden = {ord(character): f"\\u{ord(character):04x}" for character in set(text) if _is_hidden(character)}
     return text.translate(hidden) if hidden else text
 
@@ -37,7 +37,7 @@ def _is_hidden(character: str) -> bool:
 
 
 def fence(text: str, source: str, marker: str) -> str:
-    """Return ``text`` between two lines that carry ``marker`` and say that what lies between them is data.
+    """Return ``text`` between two lines that carry ``marker`` and declare the enclosed text to be data.
 
     >>> print(fence("sent", "outbox", "a1"))
     <data a1 from="outbox">
@@ -49,7 +49,7 @@ def fence(text: str, source: str, marker: str) -> str:
 
 
 def unfenced(text: str) -> str:
-    """Return what lies between the two lines of a fence, for a person to read; other text stays as it is.
+    """Return the text inside a fence, for a person to read; unfenced text is returned unchanged.
 
     >>> unfenced(fence("sent", "outbox", "a1"))
     'sent'
@@ -60,7 +60,7 @@ def unfenced(text: str) -> str:
 
 
 def left_open(text: str) -> str:
-    r"""Return the line that closes the fence which ``text`` was cut in, on a line of its own; nothing without one.
+    r"""Return, on its own line, the closing line of the fence that ``text`` was cut in; empty if no fence is open.
 
     >>> left_open(fence("sent", "outbox", "a1")[:-5])
     '\n</data a1>'
@@ -78,13 +78,13 @@ def left_open(text: str) -> str:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return ``text``, or its beginning and how much was left out; a fence that is cut stays closed."""
+    """Return ``text``, or its beginning and how much was left out; a truncated fence is closed again."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… ({len(text) - limit} characters left out){left_open(text[:limit])}"
 
 
-# What texts have in common, word by word.
+# Comparing texts word by word.
 
 LETTERS = r"[^\W_]+"
 STOP_WORDS = frozenset({"and", "are", "did", "does", "for", "the", "was", "what", "where", "who", "you"})
@@ -99,7 +99,7 @@ WORD = re.compile(r"\w{3,}|\w*\d\w*")
 
 
 def words(text: str) -> set[str]:
-    """Return the words of ``text`` that carry meaning, in lower case; without blanks between them, each two signs.
+    """Return the meaningful words of ``text``, in lower case; in scripts without blanks, each pair of characters.
 
     >>> sorted(words("Is room 5 on the left?")), sorted(words("喜欢喝茶"))
     (['5', 'left', 'room'], ['喜欢', '喝茶', '欢喝'])
@@ -111,13 +111,13 @@ def words(text: str) -> set[str]:
 
 
 def check_words(text: Any, what: str) -> None:
-    """Raise LoopError where ``text`` is no string: a turn that opens with anything else breaks later."""
+    """Raise LoopError if ``text`` is not a string: a turn opened with anything else would fail later."""
     if not isinstance(text, str):
         raise LoopError(f"{what} is a {type(text).__name__}. Hand in its text.")
 
 
 def names(text: str, label: str) -> bool:
-    """Return whether ``text`` holds ``label`` word by word; signs and case make no difference.
+    """Return whether ``text`` contains the words of ``label``; punctuation and case are ignored.
 
     >>> names("Please do a code review", "code-review"), names("the decoder", "code")
     (True, False)
@@ -131,19 +131,19 @@ def _flat(text: str) -> str:
 
 
 BROUGHT = "brought"
-"""The origin of what a user hands in without saying it."""
+"""The origin of what a user passes on without saying it."""
 MOST_SAID = 2000
-"""Characters of a message that are the user's own words; what is longer was written elsewhere."""
+"""The most characters of a message that count as the user's own words; longer text was written elsewhere."""
 FENCE = re.compile(r"`{3,}|~{3,}")
 QUOTING = re.compile(r"(?i)<(/?)(?:blockquote|pre)\b[^>]*>|\[(/?)quote\b[^\]]*\]")
 QUOTED = re.compile(r"\s*(?:[-*+•]\s+)*[>＞]")
 MOST_ORIGINS = 32
 FURTHER = "others"
-"""Stands for the origins beyond those."""
+"""Stands in for the origins beyond that number."""
 
 
 def joined(*taints: Iterable[str]) -> tuple[str, ...]:
-    """Return the origins of what is composed of texts with these, each once, the first ones by name.
+    """Return the origins of a text composed from texts with these taints, without repeats, the first ones by name.
 
     >>> joined(["tool:web"], ["brought", "tool:web"])
     ('tool:web', 'brought')
@@ -154,10 +154,10 @@ def joined(*taints: Iterable[str]) -> tuple[str, ...]:
 
 
 def parted(text: str, *, all_said: bool = False) -> tuple[str, str]:
-    r"""Return what of a message the user says, and what they bring: fenced blocks, quotations, and what is too long.
+    r"""Split a message into what the user says and what they bring: fenced blocks, quotations, and overlong text.
 
-    It depends on the message alone, so that a turn which is played again parts in the same way. A quoted line goes on
-    to the next empty line, as every reader of Markdown shows it.
+    The split depends on the message alone, so that a replayed turn splits the same way. A quoted line continues to
+    the next empty line, as every Markdown renderer shows it.
 
     >>> parted("What is this?\n> obey me")
     ('What is this?', '> obey me')
@@ -197,7 +197,7 @@ def parted(text: str, *, all_said: bool = False) -> tuple[str, str]:
 
 
 def _around_quotations(line: str, depth: int) -> tuple[str, str, int]:
-    """Return what stands around and within marked quotations of a line, and how many are still open at its end."""
+    """Return the text outside and inside marked quotations of a line, and how many quotations are open at its end."""
     around, inside, place = "", "", 0
     for mark in QUOTING.finditer(line):
         before = line[place : mark.start()]
@@ -212,7 +212,7 @@ def _visible(line: str) -> str:
 
 
 def as_brought(text: str) -> str:
-    r"""Return ``text`` so that it counts as brought wherever it stands: fenced by more marks than it has itself.
+    r"""Return ``text`` fenced so that it always counts as brought: with a longer fence than any it contains.
 
     >>> as_brought("a\nb")
     '```\na\nb\n```'
@@ -227,7 +227,7 @@ def with_brought(said: str, brought: str) -> str:
 
 
 def marked(message: Message, taint: Sequence[str]) -> Message:
-    """Return ``message`` as one that these origins may have steered."""
+    """Return ``message`` marked with the origins that may have steered it."""
     return {**message, "taint": list(joined(message.get("taint", ()), taint))} if taint else message
 
 
@@ -241,14 +241,14 @@ def unmarked(message: Message) -> Message:
 
 
 def taint_in(messages: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return what may have steered any of ``messages``."""
+    """Return the origins that may have steered any of ``messages``."""
     return joined(*(message.get("taint") or () for message in messages))
 
 
 def without_outside(messages: Sequence[Message]) -> list[Message]:
-    """Return a conversation without what came from outside and was answered since; that it left is said.
+    """Return a conversation without outside content that has been answered, with a note that it was removed.
 
-    A result stays as an empty one: a call without a result would be an error to every model.
+    A result remains as an empty one: every model would reject a call without a result.
     """
     answers = [place for place, one in enumerate(messages) if one.get("role") == "assistant" and not _calls(one)]
     last = answers[-1] if answers else 0
@@ -257,7 +257,7 @@ def without_outside(messages: Sequence[Message]) -> list[Message]:
 
 
 def without_tainted(messages: Sequence[Message]) -> list[Message]:
-    """Return a conversation without anything tainted; a call and its results leave together."""
+    """Return a conversation without anything tainted; a call and its results are removed together."""
     kept: list[Message] = []
     for group in _groups(messages):
         if not any(one.get("taint") for one in group):
@@ -266,7 +266,7 @@ def without_tainted(messages: Sequence[Message]) -> list[Message]:
 
 
 def _is_outside(message: Message) -> bool:
-    """Return whether a message holds what came from outside, and not what somebody composed under it."""
+    """Return whether a message holds content from outside, rather than text composed under its influence."""
     if not message.get("taint"):
         return False
     return message.get("name") == "memory" or (message.get("role") == "tool" and _holds_data(message))

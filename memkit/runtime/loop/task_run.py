@@ -1,8 +1,8 @@
 """A task of several steps, each done once however often the program that does them is killed.
 
-Before a step begins, and when it is over, a line of a journal is on the disk. Whoever runs the task again goes on
-behind the last step that was done. Of one that had begun and not ended nobody knows what came of it: with an
-idempotency key it is done again under the same key, and otherwise a person is asked.
+Before a step begins, and when it is over, a line of a journal is written to disk. A later run of the task continues
+after the last completed step. The outcome of a step that began but never ended is unknown: with an idempotency key
+it is repeated under the same key, otherwise a person is asked.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class TaskStep:
 
     name: str
     act: Callable[..., Any] | None = None
-    """What does it, given the step's key where it takes a ``key``; without it the agent does what the name says."""
+    """Performs it, given the step's key if it takes a ``key``; without one, the agent follows the name as written."""
     key: str = ""
-    """Its idempotency key: done twice under the same one counts once, so that it may be done again after a kill."""
+    """Its idempotency key: repeats under one key count once, so that the step may be repeated after a kill."""
 
 
 AnyStep = TaskStep | str | Callable[..., Any] | tuple[str, Callable[..., Any]]
@@ -54,7 +54,7 @@ AnyStep = TaskStep | str | Callable[..., Any] | tuple[str, Callable[..., Any]]
 
 @dataclass(frozen=True)
 class TaskRun:
-    """How far a task came.
+    """How far a task got.
 
     >>> agent = MemGPTAgent(llm_client=lambda messages: "Sent.")
     >>> run: TaskRun = agent.run("invoice-7", [("write", lambda: "12 pages"), ("print", lambda: 1 / 0)])
@@ -64,14 +64,14 @@ class TaskRun:
 
     task_id: str
     completed: Mapping[str, str]
-    """The steps that are done, now or in an earlier process, each with an excerpt of its result."""
+    """The completed steps, from this process or an earlier one, each with an excerpt of its result."""
     outcome: str
     """done | failed | unknown"""
     stopped_at: str | None = None
-    """The step that failed, or of which nobody knows what came of it."""
+    """The step that failed, or whose outcome is unknown."""
     reason: str = ""
     record: str | None = None
-    """The outcome in long-term memory, if it keeps one."""
+    """The id of the outcome record in long-term memory, if it keeps one."""
 
     @property
     def succeeded(self) -> bool:
@@ -80,7 +80,7 @@ class TaskRun:
 
 
 class Worker(Protocol):
-    """What a task needs of the agent that does it; ``AgentLoop`` says of each what it is."""
+    """What a task needs of the agent that runs it; see ``AgentLoop`` for each member."""
 
     host: Host
     toolbox: Tools
@@ -91,17 +91,17 @@ class Worker(Protocol):
         """Begin a task."""
 
     def record_step(self, action: str, result: str = "", *, succeeded: bool = True) -> None:
-        """Record a step of it."""
+        """Record a step of the task."""
 
     def end_task(self, success: bool, outcome: str) -> str | None:
-        """End it and return the id of its outcome."""
+        """End the task and return the id of its outcome."""
 
     def carry_out(self, instruction: str) -> AgentResponse:
-        """Do in a turn what the host program asks for."""
+        """Follow an instruction of the host program in a turn."""
 
 
 class KeptSteps:
-    """The journal of one task's steps: in a file, or as long as the process where there is no place for one."""
+    """The journal of one task's steps: in a file, or in memory for the life of the process if there is no file."""
 
     def __init__(self, task_id: str, folder: Path | None) -> None:
         name = hashlib.sha256(task_id.encode(errors="replace")).hexdigest()[:32]
@@ -111,7 +111,7 @@ class KeptSteps:
         self.entries: list[Entry] = []
 
     def open(self) -> None:
-        """Keep every other process out, and read what an earlier one did; raise ``SessionInUse`` where one is in."""
+        """Lock out all other processes, and read what an earlier one did; raise ``SessionInUse`` if one is in it."""
         if self._file is not None:
             self._file.hold()
             self.entries = self._file.entries()
@@ -119,14 +119,14 @@ class KeptSteps:
             self.write("begin", moment=time.time_ns() // 1_000_000)
 
     def write(self, operation: str, **values: JSON) -> None:
-        """Add an entry, and return when it is on the disk."""
+        """Add an entry, and return when it is on disk."""
         entry = {"op": operation, **values}
         if self._file is not None:
             self._file.append(entry, sync=True)
         self.entries.append(entry)
 
     def close(self) -> None:
-        """Let other processes in."""
+        """Release the lock."""
         if self._file is not None:
             self._file.close()
 
@@ -135,17 +135,17 @@ class KeptSteps:
         return next((entry for entry in reversed(self.entries) if entry["op"] == operation), None)
 
     def done(self) -> dict[str, str]:
-        """Return the steps that are done, by key, each with its result."""
+        """Return the results of the completed steps, by key."""
         return {str(entry["step"]): str(entry["result"]) for entry in self.entries if entry["op"] == "done"}
 
     def is_in_doubt(self, key: str) -> bool:
-        """Return whether a step began and nothing says how it ended."""
+        """Return whether a step began without an entry of how it ended."""
         of_step = [entry["op"] for entry in self.entries if entry.get("step") == key]
         return bool(of_step) and of_step[-1] == "started"
 
 
 def run_task(agent: Worker, kept: KeptSteps, task_id: str, steps: Sequence[AnyStep]) -> TaskRun:
-    """Do the steps that were not done yet, in order, up to the first that does not succeed."""
+    """Run the remaining steps in order, stopping at the first that does not succeed."""
     if not isinstance(task_id, str) or not task_id.strip():
         raise LoopError("A task needs an id, under which its steps are found again.")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
@@ -194,7 +194,7 @@ def _carried_on(agent: Worker, kept: KeptSteps, task_id: str, steps: list[tuple[
 
 
 def _ended(agent: Worker, kept: KeptSteps, success: bool, told: str) -> str | None:
-    """Judge the task once: a kill between the record of the outcome and the journal's last line repeats neither."""
+    """Judge the task once: a kill between the outcome record and the journal's last line repeats neither."""
     begun = kept.last("begin") or {"moment": 0}
     key = CallKey(str(agent.working.task), int(begun["moment"]), len(kept.entries))
     record = None
@@ -205,7 +205,7 @@ def _ended(agent: Worker, kept: KeptSteps, success: bool, told: str) -> str | No
 
 
 def _done(agent: Worker, step: TaskStep, key: str) -> tuple[str, bool]:
-    """Do a step and return what came of it, and whether it failed."""
+    """Run a step; return its result, and whether it failed."""
     answer: Any = None
     with AnsweredErrors(everything=True) as errors, named_step(key):
         if step.act is None:
@@ -217,7 +217,7 @@ def _done(agent: Worker, step: TaskStep, key: str) -> tuple[str, bool]:
 
 
 def _instructed(agent: Worker, instruction: str) -> tuple[str, bool]:
-    """Let the agent do a step in a turn; where it called no tool, nothing was done."""
+    """Let the agent do a step in a turn; if it called no tool, nothing was done."""
     reply = agent.carry_out(instruction)
     calls = {str(call["name"]): call for call in reply.tool_calls}
     failed = [call for call in calls.values() if call["error"]]

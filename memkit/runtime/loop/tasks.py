@@ -1,6 +1,6 @@
-"""Tasks from start to end: what was done, what came of it, and the lesson that stays.
+"""Tasks from start to end: what was done, with what outcome, and the lesson that is kept.
 
-It is judged from what tools returned, what the user says, and what a task recorded.
+Success is judged from tool results, the user's words, and the steps a task recorded.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from .tiers import DecisionMade, WorkingMemory
 SUCCEEDED, FAILED = "succeeded", "failed"
 """Tags of outcome records."""
 SHOWN = 160
-"""Characters of a call, and of what it returned, that an outcome tells."""
+"""The most characters of a call, and of its result, that an outcome quotes."""
 
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """What was done, what came of it, and what to do the next time."""
+    """What was done, how it ended, and what to do next time."""
 
     action: str
     outcome: str
     lesson: str
     succeeded: bool
     used: tuple[str, ...] = ()
-    """Ids of the records that it relied on."""
+    """Ids of the records that the task relied on."""
 
     @property
     def text(self) -> str:
-        """Return it as one statement."""
+        """Return the outcome as one statement."""
         lesson = f" Lesson: {self.lesson}." if self.lesson else ""
         return f"The task “{self.action}” {SUCCEEDED if self.succeeded else FAILED}: {self.outcome}.{lesson}"
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What the agent did last and nobody has judged yet."""
+    """The agent's last action that nobody has judged yet."""
 
     action: str
     used: Sequence[str] = ()
-    """Ids of the records that it cited."""
+    """Ids of the records that its answer cited."""
     taint: Sequence[str] = field(default=())
-    """What may have steered it."""
+    """Origins that may have steered it."""
 
 
-# What the user says of what was tried: the whole sentence says it, so that a report about anything else does not.
+# The user's verdict on an attempt: it has to fill the whole sentence, so that a report on anything else is not one.
 
 _OPENING = (
     r"(?:(?:yes|yep|yeah|no|nope|great|perfect|nice|cool|super|wow|ok|okay|thanks|thank you|sorry|well|hm+|oh)\b"
@@ -81,7 +81,7 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 
 
 def said_to_work(said: str) -> bool | None:
-    """Return whether the user says that what was tried worked; None where they say nothing of it.
+    """Return whether the user says that the attempt worked; None if they say nothing about it.
 
     >>> said_to_work("That worked, thanks!"), said_to_work("No, it still doesn't work."), said_to_work("Did it work?")
     (True, False, None)
@@ -92,19 +92,19 @@ def said_to_work(said: str) -> bool | None:
     for sentence in _SENTENCE.findall(said):
         words = sentence.strip()
         if not words.endswith("?"):
-            # Compiled where somebody asks (re keeps it): few talks do, and these take longer to compile than to load.
+            # Compiled on first use (re caches it): few talks need these, and compiling takes longer than loading.
             wordings = ((False, _FAILED), (True, _WORKED))
             verdicts += [verdict for verdict, wording in wordings if re.fullmatch(wording, words, re.IGNORECASE)]
     return None if not verdicts else all(verdicts)
 
 
-# What tools returned.
+# Tool results.
 
 
 def outcome_of_calls(calls: Iterable[Mapping[str, JSON]]) -> TaskOutcome | None:
-    """Return what calls come to of which one failed: it was made good by the same tool later, or it was not.
+    """Return the outcome of calls of which one failed: either the same tool made up for it later, or not.
 
-    Calls that a policy stopped did not fail, and neither did those that could not be made at all.
+    Calls that a policy stopped, or that could not be made at all, did not fail.
     """
     made = list(calls)
     broken = [call for call in made if is_failure(call)]
@@ -123,18 +123,18 @@ def outcome_of_calls(calls: Iterable[Mapping[str, JSON]]) -> TaskOutcome | None:
 
 
 def is_failure(call: Mapping[str, JSON]) -> bool:
-    """Return whether a tool ran and said that it could not do what it was asked."""
+    """Return whether a tool ran and reported that it could not do what was asked."""
     return bool(call["error"]) and call["decision"] not in STOPPED and str(call["result"]).startswith("Error: ")
 
 
 def told_by(call: Mapping[str, JSON]) -> str:
-    """Return in a line what a call returned."""
+    """Return the result of a call in one line."""
     text = unfenced(str(call["result"]).removeprefix("Error: "))
     return excerpt(" ".join(text.split()), SHOWN).rstrip(".")
 
 
 def call_told(call: Mapping[str, JSON]) -> str:
-    """Return a call as a person reads it.
+    """Return a call in readable form.
 
     >>> call_told({"name": "outbox", "args": {"to": "ann"}})
     'outbox(to="ann")'
@@ -148,11 +148,11 @@ def _value(value: JSON) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-# What carrying a plan out came to.
+# The outcome of a plan.
 
 
 def outcome_of_steps(task: str, execution: Mapping[str, JSON]) -> TaskOutcome | None:
-    """Return what the account of a plan's steps comes to; None where nobody knows, or nothing was begun."""
+    """Return the outcome of a plan's steps; None if it is unknown, or nothing was begun."""
     steps = [step for step in execution["steps"] if step["status"] in ("done", "failed", "denied")]
     if not steps or execution["outcome"] == "unknown":
         return None
@@ -173,34 +173,34 @@ def _step(step: Mapping[str, JSON]) -> str:
 
 
 ENDED = ("done", "failed")
-"""Phases of a task that is over."""
+"""Phases of a finished task."""
 EXCERPT = 300
-"""Characters of an action and of its result that an episode keeps."""
+"""The most characters of an action and of its result that an episode keeps."""
 MOST_STEPS, MOST_ERRORS, MOST_USED = 100, 20, 200
-"""So much is kept of an episode, the newest of each."""
+"""How many of each an episode keeps, the newest ones."""
 
 BESIDE = ("used", "attempt")
-"""What is kept beside working memory."""
+"""Keys stored next to working memory."""
 
 Remember = Callable[[TaskOutcome, Sequence[str]], str | None]
-"""Offers an outcome, with what may have steered it, to the gate of long-term memory, and lets it move the confidence
-of what it relied on; returns the record's id, None without one."""
+"""Offers an outcome, with the origins that may have steered it, to the gate of long-term memory, and adjusts the
+confidence of the records it relied on; returns the new record's id, or None."""
 
 
 @dataclass
 class Episode:
-    """What happened in one task: steps with an excerpt of their result, decisions, errors with their resolution."""
+    """The history of one task: steps with excerpts of their results, decisions, errors with their resolution."""
 
     task: str
     steps: list[dict[str, JSON]] = field(default_factory=list)
     errors: list[dict[str, JSON]] = field(default_factory=list)
     decisions: list[DecisionMade] = field(default_factory=list)
-    """Those that working memory keeps of the task, the ones to come included."""
+    """The decisions that working memory keeps of the task, including later ones."""
     used: dict[str, None] = field(default_factory=dict)
     """Ids of the records that were cited or named as used, in that order."""
 
     def add_step(self, action: str, result: str, *, succeeded: bool) -> None:
-        """Keep a step once; a later success of a failed action is its resolution."""
+        """Add a step once; a later success of a failed action is its resolution."""
         action = action[:EXCERPT]
         step = {"action": action, "result": result[:EXCERPT], "succeeded": succeeded}
         if step in self.steps:
@@ -215,7 +215,7 @@ class Episode:
                 error["resolution"] = result[:EXCERPT]
 
     def outcome(self, success: bool, told: str) -> TaskOutcome:
-        """Return what came of it, and what its errors and steps teach, in words that need no model."""
+        """Return the outcome, and the lesson of its errors and steps, worded without a model."""
         solved = [error for error in self.errors if error["resolution"] is not None]
         unsolved = [error for error in self.errors if error["resolution"] is None]
         if solved:
@@ -229,7 +229,7 @@ class Episode:
 
 
 class TaskMemory:
-    """Runs over working memory: starts a task, records its steps, ends it with an outcome that stays.
+    """Tracks tasks in working memory: starts one, records its steps, and ends it with a lasting outcome.
 
     >>> tasks = TaskMemory(WorkingMemory(), remember=print)
     >>> _ = tasks.start_task("deliver the book")
@@ -245,30 +245,30 @@ class TaskMemory:
         *,
         steered: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
-        """Run over ``working``; ``steered`` says what may have steered what is recorded now."""
+        """Track tasks in ``working``; ``steered`` returns the origins that may steer what is recorded now."""
         self.working = working
         self._steered = steered
         self.episode: Episode | None = None
         self.attempt: Attempt | None = None
-        """What a user may still say of that it worked, or did not."""
+        """The attempt that a user may still say worked, or did not."""
         self.on_change: Callable[[], None] = lambda: None
-        """Called when a task begins, a step of it is done, or it ends."""
+        """Called when a task begins, completes a step, or ends."""
         self._remember = remember
         self._ended: tuple[bool, str] | None = None
-        """How the model says that the running task ended; judged when its turn is over."""
+        """How the model says that the running task ended; judged at the end of its turn."""
 
     @property
     def at_hand(self) -> str:
-        """Return the task that runs, in the words in which it was told; empty without one."""
+        """Return the running task in its original words; empty if there is none."""
         return self.working.task or "" if self.working.current_phase not in ENDED else ""
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Return what records of the task at hand may be marked with: its words."""
+        """Return the tags that records of the current task may carry: its words."""
         return tuple(sorted(words(self.at_hand)))
 
     def start_task(self, task: str) -> Episode:
-        """Begin ``task``; what was recorded of another unfinished one is dropped; LoopError for no words."""
+        """Begin ``task``; the record of another unfinished one is dropped. Raise LoopError if it has no words."""
         if not isinstance(task, str) or not task.strip():
             raise LoopError(f"{task!r:.60} is no task. Say in words what is to be done.")
         self.working.start(task)
@@ -283,7 +283,7 @@ class TaskMemory:
             self.episode.used.update(dict.fromkeys(ids))
 
     def forget_used(self) -> None:
-        """Rely on nothing any more: what came of the running task says nothing about the records it used."""
+        """Drop the noted records: the outcome of the running task says nothing about them."""
         self._running().used.clear()
 
     def record_step(self, action: str, result: str = "", *, succeeded: bool = True, used: Iterable[str] = ()) -> None:
@@ -295,9 +295,9 @@ class TaskMemory:
         self.on_change()
 
     def end_task(self, success: bool, outcome: str) -> str | None:
-        """End the task, learn from its outcome, and return the id of its record; None where nothing is remembered.
+        """End the task, learn from its outcome, and return the id of its record; None if nothing is remembered.
 
-        What the gate refuses is raised, after the task has ended, and LoopError where ``success`` is no bool.
+        A refusal by the gate is raised after the task has ended, and LoopError if ``success`` is not a bool.
         """
         if not isinstance(success, bool):
             raise LoopError(f"success {success!r:.60} is neither True nor False.")
@@ -309,19 +309,19 @@ class TaskMemory:
         return self._conclude(judged, self.working.taint)
 
     def note_end(self, success: bool, told: str) -> None:
-        """Note that the running task is over, as its model says; what came of it is judged at the end of the turn."""
+        """Note that the model says the running task is over; its outcome is judged at the end of the turn."""
         self.working.current_phase = ENDED[not success]
         self._ended = (success, told)
 
     def judge_turn(
         self, asked: str | None, said: str | None, calls: Sequence[Mapping[str, JSON]], cited: Sequence[str]
     ) -> None:
-        """Judge, once, what a turn shows: a task that ended, what the user says of what was tried, a tool that failed.
+        """Judge, once, what a turn shows: an ended task, the user's verdict on an attempt, a failed tool.
 
         Args:
             asked: What the turn was about.
-            said: What the user said in it; None where nobody spoke.
-            calls: What was called in it that acts outside of memory.
+            said: What the user said in it; None if nobody spoke.
+            calls: The turn's calls that act outside of memory.
             cited: Ids of the records that its answer cites.
         """
         self.use(cited)
@@ -349,9 +349,9 @@ class TaskMemory:
                 self.attempt = Attempt(action, tuple(cited), tuple(self._steered()))
 
     def _judge_task(self, verdict: bool | None, said: str) -> bool:
-        """End the running task where its model or its user says that it is over; return whether it ended.
+        """End the running task if its model or its user says that it is over; return whether it ended.
 
-        One of which no step is recorded came to nothing, whatever is said of it.
+        A task without recorded steps has no outcome, whatever is said about it.
         """
         if self.episode is None:
             return False
@@ -372,7 +372,7 @@ class TaskMemory:
         return not is_open
 
     def _note_calls(self, calls: Sequence[Mapping[str, JSON]]) -> None:
-        """Record the calls of the running task that failed, and those that made such a failure good."""
+        """Record the running task's failed calls, and those that made up for such a failure."""
         failed = {error["action"] for error in self._running().errors if error["resolution"] is None}
         for call in calls:
             name = str(call["name"])
@@ -381,7 +381,7 @@ class TaskMemory:
                 failed.add(name)
 
     def conclude(self, outcome: TaskOutcome) -> str | None:
-        """Remember what came of something that is no task of working memory; what the gate refuses is not kept."""
+        """Remember the outcome of something that is not a task of working memory; what the gate refuses is not kept."""
         with AnsweredErrors():
             return self._conclude(outcome, self._steered())
         return None
@@ -393,14 +393,14 @@ class TaskMemory:
         self.working.taint = list(joined(self.working.taint, self._steered()))
 
     def to_data(self) -> dict[str, JSON] | None:
-        """Return working memory as JSON types, None where there is nothing in it."""
+        """Return working memory as JSON types, None if it is empty."""
         used = [] if self.episode is None else list(self.episode.used)
         empty = self.working == WorkingMemory(max_items=self.working.max_items) and self.attempt is None
         tried = None if self.attempt is None else asdict(self.attempt)
         return None if empty else {**self.working.to_data(), "used": used, "attempt": tried}
 
     def restore(self, data: Mapping[str, JSON]) -> None:
-        """Take over what ``to_data`` returned in an earlier process; a task that runs goes on."""
+        """Restore what ``to_data`` returned in an earlier process; a running task continues."""
         working = WorkingMemory.from_data({key: value for key, value in data.items() if key not in BESIDE})
         self.attempt = Attempt(**data["attempt"]) if data.get("attempt") else None
         working.max_items = self.working.max_items

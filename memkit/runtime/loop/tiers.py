@@ -1,4 +1,4 @@
-"""The memories of a session: working memory, the conversation with its summary, what is known in general."""
+"""The memories of a session: working memory, the conversation with its summary, and general knowledge."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .interface import JSON, LoopError, Message
 from .taint import excerpt, joined, words
 from .virtual_context import EXCERPT, Found
 
-# Working memory: the task at hand, what is done, and what is still to do.
+# Working memory: the current task, what is done, and what is still to do.
 
 
 @dataclass
 class Goal:
-    """Something to reach, with what has to be reached for it."""
+    """Something to reach, with its subgoals."""
 
     text: str
     subgoals: list[Goal] = field(default_factory=list)
@@ -37,7 +37,7 @@ class DecisionMade:
 
 @dataclass(frozen=True)
 class StepDone:
-    """A step that was carried out, and what came of it."""
+    """A step that was carried out, and its result."""
 
     action: str
     result: str = ""
@@ -46,7 +46,7 @@ class StepDone:
 
 @dataclass
 class WorkingMemory:
-    """The task, its phase, goals, steps, decisions and notes; the oldest steps go when there are too many.
+    """The task, its phase, goals, steps, decisions and notes; the oldest steps are dropped when there are too many.
 
     >>> working = WorkingMemory()
     >>> working.start("deliver the book")
@@ -68,13 +68,13 @@ class WorkingMemory:
     scratchpad: str = ""
     variables: dict[str, JSON] = field(default_factory=dict)
     passing: dict[str, str] = field(default_factory=dict)
-    """What is true for a while only, with or without a task, and since when it is noted; empty until that is said."""
+    """Facts true only for a while, independent of any task, with the time they were noted; empty until one is said."""
     taint: list[str] = field(default_factory=list)
-    """What may have steered what is noted here."""
+    """Origins that may have steered what is noted here."""
     max_items: int = 20
 
     def start(self, task: str) -> None:
-        """Begin ``task`` with nothing done; notes and variables of the task before are dropped."""
+        """Begin ``task`` with nothing done; notes and variables of the previous task are dropped."""
         fresh = WorkingMemory(task=task, current_phase="started", passing=self.passing, max_items=self.max_items)
         fresh.taint = self.taint if self.passing else []
         self.__dict__.update(fresh.__dict__)
@@ -86,7 +86,7 @@ class WorkingMemory:
         return goal
 
     def pop_goal(self) -> Goal | None:
-        """Take the innermost open goal off and return it, or None when there is none."""
+        """Remove and return the innermost open goal, or return None if there is none."""
         _, siblings, goal = self._innermost()
         siblings[:] = [one for one in siblings if one is not goal]
         return goal
@@ -99,7 +99,7 @@ class WorkingMemory:
         return below, siblings, goal
 
     def mark_goal(self, text: str, status: str) -> None:
-        """Say what became of a goal; one that is not there yet is added to the outermost ones."""
+        """Set the status of a goal; an unknown goal is added at the outermost level."""
         goal = next((goal for goal in _all_goals(self.goals) if goal.text == text), None)
         if goal is None:
             self.goals.append(goal := Goal(text))
@@ -118,7 +118,7 @@ class WorkingMemory:
         self.trim()
 
     def end_turn(self, passing: Sequence[str], taint: Sequence[str]) -> None:
-        """Keep what the user said is so for a while, and what may have steered the turn where anything stands here."""
+        """Keep facts the user called temporary, and the turn's taint if anything is noted here."""
         self.passing |= dict.fromkeys([" ".join(text.split()) for text in passing], "")
         if passing:
             self.trim()
@@ -126,7 +126,7 @@ class WorkingMemory:
             self.taint = list(joined(self.taint, taint))
 
     def trim(self) -> None:
-        """Let the oldest steps, decisions, goals, results and variables go where there are too many."""
+        """Drop the oldest steps, decisions, goals, results and variables when there are too many."""
         entries: list[list[Any]] = [self.completed_steps, self.decisions, self.goals, self.pending_actions]
         for kept in entries:
             del kept[: max(0, len(kept) - self.max_items)]
@@ -144,7 +144,7 @@ class WorkingMemory:
 
     @classmethod
     def from_data(cls, data: Mapping[str, JSON]) -> WorkingMemory:
-        """Return the working memory that ``to_data`` described."""
+        """Restore working memory from the result of ``to_data``."""
         values = dict(data)
         values["goals"] = [_goal(goal) for goal in values.get("goals", ())]
         values["completed_steps"] = [StepDone(**step) for step in values.get("completed_steps", ())]
@@ -157,7 +157,7 @@ def _goal(data: Mapping[str, JSON]) -> Goal:
 
 
 def _all_goals(goals: Sequence[Goal]) -> Iterator[Goal]:
-    """Yield goals with those below them."""
+    """Yield goals and their subgoals."""
     for goal in goals:
         yield goal
         yield from _all_goals(goal.subgoals)
@@ -168,16 +168,16 @@ def _step_line(step: StepDone) -> str:
     return f"{step.action}{mark}" + (f": {step.result}" if step.result else "")
 
 
-# Working memory as lines for the prompt: the task, what is to be reached, what is done, and what was found.
+# Working memory as lines for the prompt: the task, its goals, what is done, and what was found.
 
 LINE = 240
-"""Characters of one entry that the prompt shows."""
+"""The most characters of one entry that the prompt shows."""
 NOTES = 800
-"""Characters of the scratchpad that the prompt shows."""
+"""The most characters of the scratchpad that the prompt shows."""
 
 
 def working_lines(working: WorkingMemory) -> list[str]:
-    """Return what working memory holds, the most needed first; nothing without a task."""
+    """Return the lines of working memory, the most needed first; empty without a task."""
     for_now = [excerpt(f"for now: {text}", LINE) for text in working.passing]
     if working.task is None:
         return for_now
@@ -220,7 +220,7 @@ SUMMARY = "Summary of the conversation so far:"
 
 
 def rough_tokens(text: str) -> int:
-    """Return how many tokens a text takes at most in most languages, where nobody counts better."""
+    """Return an upper estimate of a text's tokens, valid for most languages, for use without a real counter."""
     return len(text.encode(errors="replace")) // 3 + 1
 
 
@@ -251,7 +251,7 @@ class ConversationMemory:
         self._count = count
         self.messages: list[Message] = []
         self.older: list[Message] = []
-        """Messages that only the summary stands for; they are still searched."""
+        """Messages replaced by the summary; they are still searched."""
         self.summary = ""
         self._max_messages = max_messages
         self._summarize_at = min(summarize_at, max_messages)
@@ -282,7 +282,7 @@ class ConversationMemory:
         return self.messages[-n:] if n > 0 else []
 
     def get_messages_for_llm(self, max_tokens: int | None = None) -> list[Message]:
-        """Return what a model should see: the summary, if there is one, and the messages.
+        """Return the messages for a model: the summary, if there is one, and the messages.
 
         Within ``max_tokens`` the newest messages come first, then as many of the summary's newest lines as fit.
         """
@@ -303,7 +303,7 @@ class ConversationMemory:
         return [opening, *kept] if len(lines) > 1 else kept
 
     def get_context_string(self, max_tokens: int | None = None) -> str:
-        """Return the same as one text, a line a message."""
+        """Return the same as one text, one line per message."""
         seen = self.get_messages_for_llm(max_tokens)
         return "\n".join(
             message["content"] if message["role"] == "system" else f"{message['role']}: {message['content']}"
@@ -311,7 +311,7 @@ class ConversationMemory:
         )
 
     def search(self, text: str, limit: int = 5, *, top_k: int | None = None) -> list[Found]:
-        """Return the messages that share words with ``text``, best first, summarised ones included."""
+        """Return the messages that share words with ``text``, best first, including summarised ones."""
         limit = limit if top_k is None else top_k
         wanted = words(text)
         everything = [*self.older, *self.messages]
@@ -326,7 +326,7 @@ class ConversationMemory:
         return {"messages": list(self.messages), "older": list(self.older), "summary": self.summary}
 
     def import_from(self, data: dict[str, Any] | str) -> None:
-        """Take over what ``export`` returned, also as JSON text, within this conversation's own bounds."""
+        """Load what ``export`` returned, or its JSON text, within this conversation's own limits."""
         try:
             given = json.loads(data) if isinstance(data, str) else data
         except ValueError as error:
@@ -339,7 +339,7 @@ class ConversationMemory:
 
 
 def _messages(given: dict[str, Any], key: str) -> list[Message]:
-    """Return the messages under ``key`` of an export, or raise LoopError where that is no list of messages."""
+    """Return the messages under ``key`` of an export; raise LoopError if it is not a list of messages."""
     found = given.get(key) or []
     if not isinstance(found, list) or not all(map(_is_message, found)):
         raise LoopError(f"This is no exported conversation: {key!r} must be a list of messages with role and content.")
@@ -350,24 +350,24 @@ def _is_message(one: Any) -> bool:
     return isinstance(one, dict) and isinstance(one.get("role"), str) and isinstance(one.get("content"), str)
 
 
-# Semantic memory: what is known in general, each statement with how much it matters.
+# Semantic memory: general knowledge, each statement with its importance.
 
 ALIKE = 0.8
-"""Share of common words from which on two statements are one."""
+"""Share of common words at which two statements count as the same."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Something known."""
+    """A known statement."""
 
     text: str
     importance: float = 0.5
     times: int = 1
-    """How often it was told."""
+    """How often it was stated."""
 
 
 class SemanticMemory:
-    """Statements to search by their words, or by meaning; telling one again makes it matter more.
+    """Statements to search by words or by meaning; repeating one makes it more important.
 
     >>> known = SemanticMemory()
     >>> _ = known.learn("Bergen is a town. It rains there often.")
@@ -377,9 +377,9 @@ class SemanticMemory:
     """
 
     def __init__(self, embed: Callable[[str], Sequence[float]] | None = None, max_items: int = 1000) -> None:
-        """Keep at most ``max_items`` statements; with ``embed``, which gives a vector, search is by the cosine of two.
+        """Keep at most ``max_items`` statements; ``embed`` returns a vector, and search then uses cosine similarity.
 
-        Of too many the one goes that matters least and was told least often, of equals the oldest.
+        When there are too many, the least important and least often told goes first, among equals the oldest.
         """
         self.statements: list[Statement] = []
         self._max_items = max_items
@@ -387,7 +387,7 @@ class SemanticMemory:
         self._vectors: dict[str, Sequence[float]] = {}
 
     def add(self, text: str = "", importance: float = 0.5, *, content: str = "") -> Statement:
-        """Keep a statement and return it as kept; one that is known already counts once more."""
+        """Keep a statement and return it as stored; a known one is counted once more."""
         text = text or content
         if not isinstance(text, str) or not text.strip():
             raise LoopError("There is no statement to keep. Hand in its text.")
@@ -406,11 +406,11 @@ class SemanticMemory:
         return kept
 
     def learn(self, text: str, importance: float = 0.5) -> list[Statement]:
-        """Keep every sentence of a text as a statement of its own, and return them as kept."""
+        """Keep every sentence of a text as a separate statement, and return them as stored."""
         return [self.add(one, importance) for one in re.split(r"(?<=[.!?])\s+|\n+", text.strip()) if one.strip()]
 
     def forget(self, text: str | Statement) -> list[Statement]:
-        """Drop the statements that say the same as ``text``, or as one that was returned, and return them."""
+        """Drop and return the statements that say the same as ``text`` or as a statement returned earlier."""
         said = _wording(text)
         dropped = [known for known in self.statements if likeness(known.text, said) >= ALIKE]
         self.statements = [known for known in self.statements if known not in dropped]
@@ -420,9 +420,9 @@ class SemanticMemory:
         return dropped
 
     def update_importance(self, text: str | Statement, importance: float) -> Statement:
-        """Say anew how much a statement matters, and return it; raises LoopError where none says the same.
+        """Set the importance of a statement and return it; raise LoopError if none says the same.
 
-        It is named by its words, or by what ``add``, ``learn`` or ``search`` returned.
+        It is identified by its words, or by an object that ``add``, ``learn`` or ``search`` returned.
         """
         _check_importance(importance)
         said = _wording(text)
@@ -435,9 +435,9 @@ class SemanticMemory:
     def search(
         self, query: str, limit: int = 5, threshold: float = 0.0, *, top_k: int | None = None
     ) -> list[Statement]:
-        """Return the statements that share words with ``query``, or mean the same; of equals the more important first.
+        """Return the statements that share words with ``query``, or mean the same; among equals important ones first.
 
-        What scores no more than ``threshold`` is left out: the share of the query's words, or the cosine.
+        Results scoring ``threshold`` or less are left out; the score is the share of the query's words, or the cosine.
         """
         limit = limit if top_k is None else top_k
         score = self._worded(query) if self._embed is None else self._meant(query, self._embed)
@@ -462,7 +462,7 @@ class SemanticMemory:
         return cosine
 
     def consolidate(self, min_importance: float = 0.3) -> list[Statement]:
-        """Drop what matters little and was told only once, and return what was dropped."""
+        """Drop and return unimportant statements that were told only once."""
         dropped = [known for known in self.statements if known.importance < min_importance and known.times < 2]
         self.statements = [known for known in self.statements if known not in dropped]
         return dropped

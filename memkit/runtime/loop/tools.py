@@ -1,7 +1,7 @@
-"""Every tool of a session, and the one gate before a tool runs.
+"""Every tool of a session, and the single gate that each call passes before a tool runs.
 
-The chat and every generated project call tools through ``Tools``: what is offered, judged by policy and run. It checks
-arguments, fences what comes back, and enters into the books (``books.py``) what the reply's report is made from.
+The chat and every generated project call tools through ``Tools``, which offers them, judges calls by policy and runs
+them. It checks arguments, fences results, and fills the books (``books.py``) that the reply's report is built from.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 NAME = "working_memory"
 STATUS = ("open", "done", "dropped")
-"""What may have become of a goal."""
+"""The possible statuses of a goal."""
 ABOUT = (
     "Keep a long task in view. goals: {text: open, done or dropped}; "
     "decisions: {question: answer}; status: done or failed."
@@ -63,9 +63,9 @@ PROPERTIES: Mapping[str, JSON] = {
 
 
 def working_memory_tool(tasks: TaskMemory | Tools) -> BoundTool:
-    """Return the tool over the working memory of ``tasks``, or of the agent that has a toolbox.
+    """Return the tool over the working memory of ``tasks``, or of the agent that owns a toolbox.
 
-    The same call twice leaves what one leaves.
+    The tool is idempotent.
 
     >>> working = WorkingMemory()
     >>> tool = working_memory_tool(TaskMemory(working))
@@ -85,10 +85,10 @@ def working_memory_tool(tasks: TaskMemory | Tools) -> BoundTool:
 
 
 def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
-    """Take what a model says of its task into working memory.
+    """Write what a model says about its task into working memory.
 
     Raises:
-        LoopError: No task is named and none runs, or a status is none.
+        LoopError: No task is named and none is running, or a status is unknown.
     """
     working, task, end = tasks.working, _short(args.get("task")), args.get("status")
     goals = {_short(text): str(status) for text, status in (args.get("goals") or {}).items()}
@@ -121,17 +121,17 @@ def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
 
 
 def _short(value: JSON) -> str:
-    """Return a value on one line, as long as the prompt shows it."""
+    """Return a value on one line, truncated to the length that the prompt shows."""
     return excerpt(" ".join(str(value).split()), LINE) if value is not None else ""
 
 
 RESULT_LIMIT = 8000
-"""Characters of a foreign tool's result that reach the model."""
+"""The most characters of a foreign tool's result that reach the model."""
 ANSWERING = re.compile(
     r"^\s*((no|nope|nah)\s*[,.;:!–—-]+|(actually|in fact|well|oh|sorry|by the way)\b[\s,.;:!–—-]+)\s*(?=\S)",
     re.IGNORECASE,
 )
-"""Opening words that tie a message to the turn before and change nothing in what it states."""
+"""Opening words that refer back to the previous turn and add nothing to the statement."""
 NEXT_CLAUSE = re.compile(r",?\s+and\s+(?=(?:I|my|our|we)\b)", re.IGNORECASE)
 
 
@@ -156,14 +156,14 @@ class Tools:
         consent: Consent | None = None,
         marker: Callable[[], str] = new_marker,
     ) -> None:
-        """Offer the tools of ``memory``; ``offer`` adds others.
+        """Offer the tools of ``memory``; ``add`` adds others.
 
         Args:
             memory: The memory tools of one user and session.
             guard: Judges calls; without one every call may run.
-            config: What the host says about where it runs, for the policies.
-            host: Asks a person where a policy wants one, and is told what happens.
-            consent: Takes down what the user says about being remembered.
+            config: What the host says about its environment, for the policies.
+            host: Asks a person when a policy requires it, and is told what happens.
+            consent: Stores what the user says about being remembered.
             marker: Makes the marks of fences.
         """
         self.memory = memory
@@ -172,11 +172,11 @@ class Tools:
         self.host = host
         self.books = Books(memory, host.observe)
         self.hears_consent = True
-        """Whether what the user says about being remembered is taken down."""
+        """Whether the user's statements about being remembered are stored."""
         self.tasks: TaskMemory | None = None
-        """What the agent works at that has this toolbox."""
+        """The task memory of the agent that owns this toolbox."""
         self.deadline = Deadline()
-        """When the running turn has to end, and with it the tools of the host."""
+        """When the running turn must end, and with it the host's tools."""
         self._consent = consent
         self._marker = marker
         self._cleared: dict[str, list[str]] = {}
@@ -184,37 +184,37 @@ class Tools:
         self._tools: dict[str, BoundTool] = {}
         self.add(map(self._memory_tool, memory.specs()))
 
-    # --- what is offered
+    # --- offering
 
     def add(self, tools: Iterable[BoundTool]) -> None:
-        """Let the model call ``tools`` too; raises ``ToolDeclarationError`` where a name is taken."""
+        """Let the model call ``tools`` as well; raise ``ToolDeclarationError`` if a name is taken."""
         for tool in tools:
             if tool.spec.name in self._tools:
                 raise ToolDeclarationError(f"Two tools are called {tool.spec.name!r}. Rename the declared one.")
             self._tools[tool.spec.name] = tool
 
     def specs(self) -> list[ToolSpec]:
-        """Return every tool that can run, as a model sees it."""
+        """Return every available tool as a model sees it."""
         return [tool.spec for tool in self._tools.values()]
 
     def may_repeat(self, name: str) -> bool:
-        """Return whether a call of this tool whose outcome nobody knows may simply be made again."""
+        """Return whether a call of this tool with unknown outcome may simply be repeated."""
         tool = self._tools.get(name)
-        return tool is None or tool.idempotent  # what does not exist does nothing
+        return tool is None or tool.idempotent  # a missing tool does nothing
 
     def play_again(self, name: str, args: Mapping[str, JSON] | str) -> None:
-        """Do again what a call did to the session before its turn was cut off, where that went with the process."""
+        """Repeat a call's effect on the session that was lost with the process when its turn was cut off."""
         tool = self._tools.get(name)
         if tool is not None and tool.replayed:
             tool.run(self.given(name, args) or {})
 
     def begin_turn(self, user_text: str | None, turn_id: int | None, *, all_said: bool = False) -> None:
-        """Open the books of a new turn and stamp what the memory tools do in it.
+        """Open the books of a new turn and stamp the memory operations in it.
 
         Args:
-            user_text: The user's message; None where nobody spoke.
+            user_text: The user's message; None if nobody spoke.
             turn_id: The number of the turn.
-            all_said: Whether the message is the user's own words whatever its length.
+            all_said: Whether the message counts as the user's own words whatever its length.
         """
         said, brought = (None, "") if user_text is None else parted(user_text, all_said=all_said)
         with self.books.serial, self.books.lock:
@@ -236,17 +236,17 @@ class Tools:
             self.books.taint((*in_core, *((BROUGHT,) if brought.strip() else ())))
 
     def acted(self) -> list[Mapping[str, JSON]]:
-        """Return the calls of this turn to tools that act outside of the session, secrets masked."""
+        """Return this turn's calls to tools that act outside of the session, with secrets masked."""
         outside = (call for call in self.books.ledger.calls if self._is_foreign(str(call["name"])))
         return [self.memory.masked(dict(call)) for call in outside]
 
     def _is_foreign(self, name: str) -> bool:
         return name in self._tools and self._tools[name].foreign
 
-    # --- what is judged
+    # --- judging
 
     def judge(self, name: str, args: Mapping[str, JSON] | str) -> Verdict:
-        """Return what the policies say about a call, and enter it into the books.
+        """Return the policies' verdict on a call, and enter it into the books.
 
         A verdict that lets the call pass clears exactly one ``execute`` of the same call.
         """
@@ -262,10 +262,10 @@ class Tools:
         return verdict
 
     def objection(self, name: str, args: Mapping[str, JSON] | str) -> str | None:
-        """Return why a call may not run, for the model, or None, which clears exactly one ``execute`` of the same call.
+        """Return why a call may not run, for the model; or None, which clears exactly one ``execute`` of the same call.
 
-        For an SDK with a gate of its own before a tool. Where the policies want a person, one is asked, about one call
-        at a time. A tool that is none of these may run elsewhere, and what it returns is from outside.
+        For an SDK with its own gate before each tool. If the policies require a person, one is asked, one call at a
+        time. An unknown tool may run elsewhere; its results count as coming from outside.
         """
         verdict = self.judge(name, args)
         if self._is_stopped(name, args, verdict):
@@ -275,14 +275,14 @@ class Tools:
         return None
 
     def objection_to_action(self, name: str, args: Mapping[str, JSON]) -> str | None:
-        """Return why something that is no tool here may not be done, or None; it is judged as a call is."""
+        """Return why an action that is not a tool may not be done, or None; it is judged like a call."""
         verdict = self.judge(name, args)
         self._take(name, args)
         stopped = verdict.decision in STOPPED and not (verdict.decision == "ask" and self._agreed(name, args, verdict))
         return refusal(name, verdict) if stopped else None
 
     def foresee(self, name: str, args: Mapping[str, JSON] | str) -> Verdict:
-        """Return the verdict on a call that is not made; it taints as its result would."""
+        """Return the verdict on a call without making it; it taints the turn as its result would."""
         verdict = self.judge(name, args)
         self._take(name, args)
         tool = self._tools.get(name)
@@ -291,11 +291,11 @@ class Tools:
         return verdict
 
     def given(self, name: str, args: Mapping[str, JSON] | str) -> dict[str, JSON] | None:
-        """Return the arguments of a call as policies judge them and the tool is run; None where they are no object."""
+        """Return a call's arguments as policies judge them and the tool receives them; None if they are no object."""
         return given_to(self._tools.get(name), args)
 
     def misfit(self, name: str, given: Mapping[str, JSON] | None) -> str | None:
-        """Return why a call cannot run whatever the policies say: no such tool, or arguments that do not fit it."""
+        """Return why a call cannot run regardless of policy: there is no such tool, or its arguments do not fit."""
         tool = self._tools.get(name)
         if tool is None:
             return self._no_such_tool(name)
@@ -325,7 +325,7 @@ class Tools:
         return granted
 
     def _agreed(self, name: str, args: Mapping[str, JSON], verdict: Verdict) -> bool:
-        """Ask a person, one call at a time; without anybody to ask the answer is no."""
+        """Ask a person, one call at a time; if there is nobody to ask, the answer is no."""
         if self.host.approve is None:
             return False
         with self._asking:
@@ -335,12 +335,12 @@ class Tools:
         self._cleared.setdefault(_key(name, given), []).append(decision)
 
     def _take(self, name: str, args: Mapping[str, JSON] | str) -> str | None:
-        """Return the decision that clears a call to run, once for each time it was cleared."""
+        """Return the decision that cleared a call, once for each time it was cleared."""
         with self.books.lock:
             waiting = self._cleared.get(_key(name, self.given(name, args) or {}))
             return waiting.pop(0) if waiting else None
 
-    # --- what is run
+    # --- running
 
     def call(
         self,
@@ -350,13 +350,13 @@ class Tools:
         key: CallKey | None = None,
         begin: Callable[[], None] = lambda: None,
     ) -> ToolOutcome:
-        """Judge a call and, if it may, run it; whatever goes wrong is told in the outcome's text.
+        """Judge a call and run it if allowed; any error is reported in the outcome's text.
 
         Args:
             name: The tool.
             args: Its arguments.
-            key: The same once more means a repetition: what the call wrote before is found and not written again.
-            begin: Called when the call may run, before it does; an error in it is raised, and nothing is run.
+            key: A repeated key means a repetition: what the call already wrote is found and not written again.
+            begin: Called before an allowed call runs; an error in it is raised, and nothing is run.
         """
         verdict = self.judge(name, args)
         if self._is_stopped(name, args, verdict):
@@ -367,7 +367,7 @@ class Tools:
         return ToolOutcome(text, error, verdict)
 
     def execute(self, name: str, args: Mapping[str, JSON] | str) -> ToolOutcome:
-        """Run a call that was judged before and say what became of it; one that was not is judged now."""
+        """Run a call that was judged before and return its outcome; one that was not is judged now."""
         decision = self._take(name, args)
         if decision is None:
             return self.call(name, args)
@@ -377,9 +377,9 @@ class Tools:
     def carry_out(
         self, name: str, args: Mapping[str, JSON] | str, decision: str, key: CallKey | None = None
     ) -> tuple[str, bool]:
-        """Run a call that may run, and enter it; return what came of it, and whether that is an error.
+        """Run an allowed call and enter it; return its result, and whether that is an error.
 
-        Whatever is to happen around every body that runs belongs into a subclass's version of this method.
+        A subclass that wants to wrap every tool run overrides this method.
         """
         given = self.given(name, args)
         wrong = self.misfit(name, given)
@@ -405,7 +405,7 @@ class Tools:
         return (f"Error: {text}", True) if errors.message is not None else (text, False)
 
     def repeatable(self, key: CallKey | None) -> AbstractContextManager[None]:
-        """Let the memory tools write under a key, where they can."""
+        """Let the memory tools write under a key, if they support it."""
         under: Callable[[CallKey], AbstractContextManager[None]] | None = getattr(self.memory, "under_key", None)
         return nullcontext() if under is None or key is None else under(key)
 
@@ -419,7 +419,7 @@ class Tools:
         return BoundTool(spec, partial(self.memory.call, name), checked=False, renamed=names)
 
     def _no_such_tool(self, name: str) -> str:
-        import difflib  # for a word that nobody knows
+        import difflib  # for an unknown word
 
         close = difflib.get_close_matches(name, self._tools, n=1)
         hint = f" Did you mean {close[0]}?" if close else ""
@@ -430,7 +430,7 @@ WEB = re.compile(r"https?://[^\s<>\"'`\\]{1,500}[^\s<>\"'`\\.,;:!?)\]}]")
 
 
 def source_of(args: Mapping[str, JSON], text: str) -> list[str]:
-    """Return the address that a tool's result came from: the one it was asked for, or the only one it names.
+    """Return the address that a tool's result came from: the requested one, or the only one it names.
 
     >>> source_of({"url": "https://example.org/a"}, "See https://example.net."), source_of({}, "See https://a.example.")
     (['https://example.org/a'], ['https://a.example'])
@@ -441,9 +441,9 @@ def source_of(args: Mapping[str, JSON], text: str) -> list[str]:
 
 
 def own_words(text: str | None) -> str | None:
-    """Return the user's words as statements that stand for themselves.
+    """Return the user's words as self-contained statements.
 
-    An opening "no," or "actually" belongs to the turn before; a clause after "and I" or "and my" begins anew.
+    An opening "no," or "actually" refers to the previous turn; a clause after "and I" or "and my" starts anew.
 
     >>> own_words("No, my dog is called Max"), own_words("No dogs, please")
     ('my dog is called Max', 'No dogs, please')

@@ -1,7 +1,7 @@
 """One turn of an agent: recall → ask → tools → evaluate → remember.
 
-``Turn.run`` is the whole of it, and every step is a method. To change one, subclass ``Turn`` and name the class in
-``AgentLoop.turn_class``; to let an SDK run the model and its tools, hand the agent a model that ``Acts``.
+``Turn.run`` is all of it, and every step is a method. To change a step, subclass ``Turn`` and set
+``AgentLoop.turn_class``; to let an SDK run the model and its tools, give the agent a model that implements ``Acts``.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .virtual_context import Block, VirtualContextMemory
 
 FAILED_BEFORE = "warning: this failed before"
 SESSION_START = "(session start)"
-"""What stands for the question where nobody asked."""
+"""Replaces the question when nobody asked one."""
 NO_ANSWER = "(The model gave no answer. Say it in other words, or try again.)"
 
 
 class AgentParts(Protocol):
-    """What a turn needs of its agent; ``AgentLoop`` says of each what it is."""
+    """What a turn needs of its agent; see ``AgentLoop`` for each member."""
 
     config: AgentConfig
     host: Host
@@ -50,7 +50,7 @@ class AgentParts(Protocol):
 
 @runtime_checkable
 class Acts(Protocol):
-    """What stands in for a model where an SDK runs the model and its tools by itself.
+    """Stands in for a model when an SDK runs the model and its tools itself.
 
     >>> class SDK:
     ...     def act(self, turn, intent):
@@ -65,14 +65,14 @@ class Acts(Protocol):
     """
 
     def act(self, turn: Turn, intent: Intent) -> Reply:
-        """Return what the model and its tools make of the turn."""
+        """Return the reply of the model and its tools in the turn."""
 
     def keep(self, message: str) -> None:
-        """Take in what the user was told, which may say more than what the model said."""
+        """Take in what the user was told, which may be more than the model said."""
 
 
 class Turn:
-    """Goes through the steps of one turn over the parts of an agent.
+    """Runs the steps of one turn over the parts of an agent.
 
     >>> from dataclasses import replace
     >>> class Signed(Turn):
@@ -86,12 +86,12 @@ class Turn:
     """
 
     def __init__(self, agent: AgentParts, text: str | None) -> None:
-        """Begin a turn of ``agent`` with the user's words ``text``; None where no user speaks."""
+        """Begin a turn of ``agent`` with the user's words ``text``; None if no user speaks."""
         self.agent = agent
         self.text = text
         self.deadline = Deadline(agent.config.max_seconds)
         self.pending: list[str] = []
-        """What the chores of a heartbeat found that somebody has to act on."""
+        """Findings of a heartbeat's chores that somebody has to act on."""
         model = agent.model
         self._asking = (
             None
@@ -105,7 +105,7 @@ class Turn:
         return self.agent.turn_id
 
     def run(self, intent: Intent) -> AgentResponse:
-        """Go through the steps; whoever listens hears of the end also where one of them fails."""
+        """Run the steps; listeners learn of the end even if one of them fails."""
         told = self.agent.told
         told.tell("turn_opened", turn=self.id, text=self.text, intent=intent.kind)
         try:
@@ -124,11 +124,11 @@ class Turn:
     # --- the steps, in order
 
     def intend(self, text: str | None) -> Intent:
-        """Decide what the words are, and whether to recall anything for them."""
+        """Classify the words, and decide whether to recall anything for them."""
         return read_intent(text)
 
     def recall(self, intent: Intent) -> str:
-        """Return, fenced, what this turn is given unasked: constraints, what failed before, what is known that fits."""
+        """Return, fenced, what this turn is given unasked: constraints, earlier failures, and fitting knowledge."""
         memory, view = self.agent.memory, self.agent.view
         with memory.asked_about():
             opens = memory.opening() if self.text is not None and self.agent.is_first_of_user else []
@@ -137,7 +137,7 @@ class Turn:
             self.agent.toolbox.books.withhold(memory.withheld())
             if not intent.recall:
                 self.agent.toolbox.books.recall_skipped(intent.kind)
-                view.clean_of([Block(CONSTRAINTS, tuple(constraints))])  # that one waits is said in any turn
+                view.clean_of([Block(CONSTRAINTS, tuple(constraints))])  # every turn mentions that one is waiting
                 return opening
             found = {CONSTRAINTS: constraints, FAILED_BEFORE: memory.warnings(intent.query)}
             blocks = [Block(name, tuple(items)) for name, items in found.items() if items]
@@ -173,7 +173,7 @@ class Turn:
         return Reply("" if closing.tool_calls else closing.text, most, limited=True)
 
     def evaluate(self, reply: Reply) -> Reply:
-        """Say what the model did not: that it gave no answer, or that the turn ended at its bound or its user."""
+        """Add what the model left out: that it gave no answer, or that the turn was ended by a limit or its user."""
         remark = reply.remark(self.agent.config.max_seconds)
         if not reply.text.strip() and not remark:
             remark = "\n".join(self.pending) if self.text is None else NO_ANSWER
@@ -199,13 +199,13 @@ class Turn:
             self.agent.model.keep(message)
         return response_of(report)
 
-    # --- what the steps are made of
+    # --- parts of the steps
 
     def prompt(self) -> list[Message]:
-        """Return what the model sees: the system message, the conversation, recalled data before the last words.
+        """Return what the model sees: the system message, the conversation, and recalled data before the last words.
 
         Raises:
-            PromptTooLarge: What every prompt needs is more than the main context's ``max_tokens``.
+            PromptTooLarge: What every prompt needs exceeds the main context's ``max_tokens``.
         """
         return self.agent.view.messages()
 
@@ -214,7 +214,7 @@ class Turn:
         self.agent.view.add(message)
 
     def ask(self, tools: Sequence[ToolSpec]) -> Completion:
-        """Return what the model answers to the prompt, with these tools to call."""
+        """Return the model's answer to the prompt, with these tools available."""
         assert self._asking is not None
         recorded = self.agent.journal.recorded_answer()
         if recorded is not None:
@@ -224,12 +224,12 @@ class Turn:
         return completion
 
     def run_call(self, call: ToolCall, begin: Callable[[], None]) -> ToolOutcome:
-        """Judge one call of the model and, if it may, run it; ``begin`` is called before anything is done."""
+        """Judge one call of the model and run it if allowed; ``begin`` is called before anything is done."""
         key = self.agent.journal.key_of(call.id)
         return self.agent.toolbox.call(call.name, call.args, key=key, begin=begin)
 
     def _run_calls(self, completion: Completion, made: int) -> int:
-        """Run the calls of one completion, put them and their results into the conversation, and return the number."""
+        """Run the calls of one completion, add them and their results to the conversation, and return their number."""
         run = CallRun(completion, made)
         journalled = JournalledCalls(self.agent.journal, self.agent.toolbox, self.agent.host.settle)
         run.run(self.run_call, self._barred, journalled, self.agent.told)

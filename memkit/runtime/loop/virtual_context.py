@@ -14,20 +14,20 @@ from .reply import DEFAULTS, AgentConfig
 from .taint import fence, left_open, marked, names, new_marker, words
 
 WARNINGS = 3
-"""So many outcomes of what failed before are shown."""
+"""The most outcomes of earlier failures that are shown."""
 TURNS = 1000
-"""So many turns that nothing else keeps can be searched."""
+"""The most turns, kept nowhere else, that can be searched."""
 EXCERPT = 400
-"""Characters of a turn that a search shows."""
+"""The most characters of a turn that a search shows."""
 
 OPEN_GOALS = "goals that are still open"
 INSTRUCTION = "instruction"
-"""Name of a message under the user's role in which the host program says what to do."""
+"""Name of a message under the user's role that carries an instruction of the host program."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Something that a search over the tiers found."""
+    """A search result from one of the tiers."""
 
     tier: str
     """core | messages | working | recall | archive | procedural"""
@@ -35,9 +35,9 @@ class Found:
     score: float = 0.0
     id: str | None = None
     taint: tuple[str, ...] = ()
-    """What may have steered it; the loop shows unasked only what is clean."""
+    """Origins that may have steered it; the loop shows unasked only what is clean."""
     parents: tuple[str, ...] = ()
-    """Records that stood in the prompt that a turn was said under."""
+    """Records that stood in the prompt under which a turn was said."""
 
     @property
     def line(self) -> str:
@@ -47,12 +47,12 @@ class Found:
 
 @dataclass(frozen=True)
 class PageOut:
-    """What left the prompt at once."""
+    """What left the prompt at one time."""
 
     messages: int
     tokens: int
     summary: str
-    """The summary as it stands afterwards."""
+    """The summary afterwards."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Block:
 
 
 class VirtualContextMemory:
-    """Core, messages, recall and archive as one memory; what was not handed in lives as long as the session.
+    """Core, messages, recall and archive as one memory; parts that are not given live as long as the session.
 
     >>> from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
     >>> archive = ArchivalStore()
@@ -94,16 +94,16 @@ class VirtualContextMemory:
         procedures: Procedures | None = None,
         durable: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Look over what is handed in.
+        """Build the view over the given parts.
 
         Args:
-            max_main_tokens: Of a main context that is made here.
+            max_main_tokens: Budget of the main context, if it is created here.
             main: The part of memory that is always in the prompt.
             archive: Long-term memory.
             recall: The turns of earlier sessions.
             config: Whose memory it is.
             procedures: The skills, policies and learned methods.
-            durable: Says whether turns may be kept now.
+            durable: Returns whether turns may be stored now.
         """
         self.main: MainContext = SessionContext(max_main_tokens) if main is None else main
         self.archive = archive
@@ -112,12 +112,12 @@ class VirtualContextMemory:
         self.session_id = config.session_id
         self.agent_id = config.agent_id
         self.task = ""
-        """The task at hand, in the words in which it was told."""
+        """The current task, in its original words."""
         self.procedures = procedures
         self.turns: list[Message] = []
         """The newest turns of this process that no recall memory keeps."""
         self.on_unkept: Callable[[Message], None] | None = None
-        """Told of each of them, so that the memory tools find them as well."""
+        """Called with each of them, so that the memory tools find them as well."""
         self.is_durable = durable
         self._passed_on = False
         """Whether recall memory keeps the message that was added last."""
@@ -126,7 +126,7 @@ class VirtualContextMemory:
         self._follow_page_outs()
 
     def _gate_recall(self) -> None:
-        """Let the main context pass on to recall only what was said or done, and only while turns may be kept."""
+        """Let the main context pass on to recall only what was said or done, and only while turns may be stored."""
         context: Any = self.main
         keep = getattr(context, "on_append", None)
         if keep is None:
@@ -140,8 +140,8 @@ class VirtualContextMemory:
         context.on_append = pass_on
 
     def _follow_page_outs(self) -> None:
-        """Hear of what leaves the prompt, for whatever reason it does."""
-        context: Any = self.main  # each kind of context tells it in words of its own
+        """Subscribe to everything that leaves the prompt, whatever the reason."""
+        context: Any = self.main  # each kind of context reports it differently
         tell = getattr(context, "on_page_out", None)
 
         def note(gone: Any) -> None:
@@ -154,14 +154,14 @@ class VirtualContextMemory:
         context.on_page_out = note
 
     def add(self, message: Message) -> None:
-        """Append a message, for which older ones may be paged out."""
+        """Append a message; older ones may be paged out for it."""
         self._passed_on = False
         self.main.append(message)
         if not self._passed_on:
             self._keep(message)
 
     def paged_out(self) -> list[PageOut]:
-        """Return what left the prompt since this was asked last."""
+        """Return what left the prompt since the last call."""
         gone, self._gone = self._gone, []
         return gone
 
@@ -175,7 +175,7 @@ class VirtualContextMemory:
     def restore(self, limit: int = 10, before: int | None = None) -> int:
         """Put the last turns of this session back into the prompt and return the highest turn number.
 
-        Those from turn ``before`` on are left out.
+        Turns from number ``before`` on are left out.
         """
         if self.recall_memory is None or self.session_id is None:
             return 0
@@ -205,17 +205,17 @@ class VirtualContextMemory:
         return [Block(tier, tuple(found[:k])) for tier, found in tiers.items() if found]
 
     def asked_about(self) -> AbstractContextManager[None]:
-        """Hold the archive while a turn asks it several questions: what is on disk is looked at once for all."""
+        """Hold the archive while a turn asks it several questions, so that the disk is checked only once."""
         hold = getattr(self.archive, "asked_about", None)
         return nullcontext() if hold is None or not self.user_id else hold(self.user_id)
 
     @property
     def task_tags(self) -> Sequence[str]:
-        """Return what records of the task at hand may be marked with: its words."""
+        """Return the tags that records of the current task may carry: its words."""
         return tuple(sorted(words(self.task)))
 
     def constraints(self, query: str) -> list[Found]:
-        """Return the live constraints of the user that hold in general or whose tags ``query`` or the task names."""
+        """Return the user's live constraints that apply generally or whose tags ``query`` or the task names."""
         if self.archive is None:
             return []
         limit = self.archive.settings.retrieval.constraints_limit
@@ -232,19 +232,19 @@ class VirtualContextMemory:
         return [*found, Found("archive", f"({left_out} more constraints are not shown)")] if left_out > 0 else found
 
     def withheld(self) -> list[str]:
-        """Return the constraints that hold no more because somebody changed, forged or removed their lines."""
+        """Return the constraints that no longer apply because somebody changed, forged or removed their lines."""
         find = getattr(self.archive, "withheld", None)
         found = find(self.user_id) if find is not None else ()
         return [one.id or "without an id" for one in found if one.type == "constraint"]
 
     def warnings(self, query: str) -> list[Found]:
-        """Return the outcomes of what failed before and resembles ``query``."""
+        """Return the outcomes of earlier failures that resemble ``query``."""
         if self.archive is None or not query:
             return []
         return self._searched(query, WARNINGS, types=("outcome",), tags=("failed",))
 
     def opening(self) -> list[Block]:
-        """Return what a new session opens with: goals and commitments that are still open."""
+        """Return the blocks that open a new session: goals and commitments that are still open."""
         find = getattr(self.archive, "opening", None)
         if find is None:
             return []
@@ -254,7 +254,7 @@ class VirtualContextMemory:
         return [Block(OPEN_GOALS, (*goals, *more))] if goals else []
 
     def fitting(self, found: Sequence[Found], tokens: int) -> list[Found]:
-        """Return as many of the first of ``found`` as fit in ``tokens``, and how many do not."""
+        """Return as many leading items of ``found`` as fit in ``tokens``, and note how many do not."""
         left = tokens
         for place, item in enumerate(found):
             left -= self.main.count(item.line)
@@ -267,7 +267,7 @@ class VirtualContextMemory:
         return "\n".join(block.render(new_marker()) for block in blocks)
 
     def _in_procedures(self, query: str, k: int) -> list[Found]:
-        """Return the skills, policies and learned methods that fit; people keep them, so they are trusted."""
+        """Return the skills, policies and learned methods that fit; people maintain them, so they are trusted."""
         found = self.procedures.search(query, k) if self.procedures is not None else ()
         return [Found("procedural", f"{one.kind} {one.name}: {one.about}", one.score) for one in found]
 
@@ -290,7 +290,7 @@ class VirtualContextMemory:
         return self._searched(query, k)
 
     def _searched(self, query: str, k: int, **only: tuple[str, ...]) -> list[Found]:
-        """Return what the archive finds that is sure enough to enter a prompt."""
+        """Return what the archive finds with enough confidence to enter a prompt."""
         least = self.archive.settings.retrieval.min_confidence
         hits = self.archive.search(
             query,
@@ -303,25 +303,25 @@ class VirtualContextMemory:
         return [Found("archive", hit.text, hit.score, hit.id, self._taint_of(hit.record)) for hit in hits]
 
     def _taint_of(self, record: Any) -> tuple[str, ...]:
-        """Return what steers a prompt that this record enters."""
+        """Return the taint of a prompt that this record enters."""
         asked = getattr(self.archive, "taint_of", None)
         return tuple(getattr(record, "taint", ()) if asked is None else asked(record, self.user_id))
 
 
 def _offered(record: Any, taint: tuple[str, ...]) -> Found:
-    """Return a record with what is known about it, as one that nobody asked for."""
+    """Return a record as a result shown unasked, with what is known about it."""
     facts = [record.type, f"{record.confidence:.2f}", record.source, record.created_at[:10]]
     facts += [f"due {due}"] if (due := record.extra.get("due")) else []
     return Found("archive", f"{record.text} ({', '.join(facts)})", 1.0, record.id, taint)
 
 
 def _spoken(text: str) -> str:
-    """Return a kept turn without the lines that only note which tools were called."""
+    """Return a kept turn without the lines that only list the tools called."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("[called "))
 
 
 def is_data(message: Mapping[str, Any]) -> bool:
-    """Return whether a message under the user's role holds data or what a program says, and no words of the user."""
+    """Return whether a message under the user's role holds data or a program's text instead of the user's words."""
     return message.get("name") in {"memory", "heartbeat", INSTRUCTION}
 
 
@@ -330,12 +330,12 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def ranked(query: str, tier: str, texts: Iterable[str]) -> list[Found]:
-    """Return the texts that share words with ``query``; the score is the share of its words they hold."""
+    """Return the texts that share words with ``query``; the score is the share of its words they contain."""
     return ranked_messages(query, tier, ({"role": tier, "content": text} for text in texts))
 
 
 def ranked_messages(query: str, tier: str, messages: Iterable[Mapping[str, Any]]) -> list[Found]:
-    """Return the same of messages, each with what may have steered it."""
+    """Return the same for messages, each with its taint."""
     wanted = words(query)
     scored = [
         Found(tier, _text(one)[:EXCERPT], _overlap(wanted, _text(one)), taint=tuple(one.get("taint") or ()))
@@ -349,26 +349,26 @@ def _overlap(wanted: Sequence[str] | set[str], text: str) -> float:
     return len(set(wanted) & found) / len(wanted) if wanted else 0.0
 
 
-# A main context for a loop that was handed none: it lives as long as the session.
+# The main context of a loop that was given none: it lives as long as the session.
 
 
 SUMMARY_LINE = 120
-"""Characters that a paged-out turn leaves in the summary."""
+"""The most characters that a paged-out turn leaves in the summary."""
 SUMMARY_LINES = 12
 SUMMARY_SHARE, CORE_SHARE = 0.15, 0.6
-"""Of the budget."""
+"""Shares of the budget."""
 MESSAGE_OVERHEAD = 7
-"""Tokens that a chat format spends on each message besides its text."""
+"""Tokens that a chat format adds to each message besides its text."""
 SHORTENED = "[… shortened …]"
 
 
 def estimate_tokens(text: str) -> int:
-    """Return a number of tokens that is rather too high than too low: a token for every three bytes."""
+    """Return a conservative token count, one token per three bytes, which errs on the high side."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // 3)
 
 
 KEEP_RECENT = 5
-"""So many messages are shortened before one of them goes out."""
+"""How many messages are shortened before one of them is paged out."""
 
 
 class SessionContext:
@@ -381,7 +381,7 @@ class SessionContext:
         self.summary = ""
         self.count = count
         self.reserved = 0
-        """Tokens of the budget that belong to something else in the prompt."""
+        """Tokens of the budget reserved for the rest of the prompt."""
         self.on_page_out: Callable[[Any], None] | None = None
 
     @property
@@ -390,7 +390,7 @@ class SessionContext:
         return max(0, self.max_tokens - self.reserved)
 
     def reserve(self, tokens: int) -> list[Message]:
-        """Leave so many tokens of the budget to what else is in the prompt, and return what had to go out for it."""
+        """Reserve this many tokens of the budget for the rest of the prompt, and return what had to be paged out."""
         self.reserved = max(0, tokens)
         return self._fit()
 
@@ -400,7 +400,7 @@ class SessionContext:
         return self._fit()
 
     def restore(self, messages: Sequence[Message], summary: str = "") -> list[Message]:
-        """Put back the conversation of an earlier process, and return what had to go out for lack of room."""
+        """Restore the conversation of an earlier process, and return the messages that did not fit."""
         self.messages, self.summary = list(messages), summary
         return self._fit()
 
@@ -412,7 +412,7 @@ class SessionContext:
             evicted += self._pop_group()
             self._summarise(evicted)
         while self.messages and self.messages[0].get("role") == "tool":
-            evicted.append(self.messages.pop(0))  # a result whose call is gone would be an error to every model
+            evicted.append(self.messages.pop(0))  # every model would reject a result whose call is gone
         while self.used() > self.budget and self.summary:
             self.summary = self.summary.partition("\n")[2]
         if evicted and self.on_page_out is not None:
@@ -420,7 +420,7 @@ class SessionContext:
         return evicted
 
     def _shorten(self) -> bool:
-        """Shorten what is long among the newest messages; return whether they fit then."""
+        """Shorten long recent messages; return whether they fit afterwards."""
         others = self.used() - sum(self.count(str(message.get("content") or "")) for message in self.messages)
         share = (self.budget - others) // len(self.messages)
         if share <= self.count(SHORTENED):
@@ -432,7 +432,7 @@ class SessionContext:
         return self.used() <= self.budget
 
     def _pop_group(self) -> list[Message]:
-        """Take out the oldest message; calls and their results leave together."""
+        """Remove the oldest message; calls and their results leave together."""
         group = [self.messages.pop(0)]
         while self.messages and self.messages[0].get("role") == "tool":
             group.append(self.messages.pop(0))
@@ -458,10 +458,10 @@ class SessionContext:
         }
 
     def message_tokens(self, message: Message) -> int:
-        """Return the tokens of one message, its tool calls and the format around it."""
+        """Return the tokens of one message, its tool calls and its formatting."""
         texts = [str(message.get(key) or "") for key in ("role", "content", "name", "tool_call_id")]
         texts += [json.dumps(call, ensure_ascii=False, default=str) for call in message.get("tool_calls") or ()]
-        # As they are sent: a control character or a quote is longer in JSON.
+        # Measured as sent: a control character or a quote is longer in JSON.
         return MESSAGE_OVERHEAD + sum(self.count(json.dumps(text, ensure_ascii=False)[1:-1]) for text in texts if text)
 
     def shortened(self, text: str, tokens: int) -> str:
@@ -477,7 +477,7 @@ class SessionContext:
         return whole if self.count(whole) <= tokens else ""
 
     def render_core(self) -> str:
-        """Return the core sections as they stand in the prompt, shortened visibly where they exceed their share."""
+        """Return the core sections as they appear in the prompt, visibly shortened where they exceed their share."""
         whole = "\n".join(f"[{name}]\n{text}" for name, text in self.core.items() if text)
         return self.shortened(whole, int(self.budget * CORE_SHARE))
 
