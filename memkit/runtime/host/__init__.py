@@ -1,1 +1,1 @@
-"""What every generated project shares: command line, settings, sessions, journal and the way to a model's server."""
+"""Code shared by every generated project: command line, settings, sessions, journal and access to a model's server."""

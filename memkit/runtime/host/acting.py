@@ -1,4 +1,4 @@
-"""What stands in for a model where a target's SDK runs the model and its tools."""
+"""Stands in for a model when a target's SDK runs the model and its tools."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .rooms import Rooms
 
 
 class SdkActor:
-    """Counts the tool calls of a turn, which an SDK may run side by side; a target's own actor says what is done."""
+    """Counts the tool calls of a turn, which an SDK may run concurrently; each target's own actor does the rest."""
 
     def __init__(self, rooms: Rooms) -> None:
         self.rooms = rooms
         self.made = 0
-        """Calls of this turn."""
+        """The number of calls in this turn."""
         self._counting = threading.Lock()
         self._turn: Turn | None = None
 
@@ -25,7 +25,7 @@ class SdkActor:
         return self.run(turn.text or "")
 
     def run(self, words: str) -> Reply:
-        """Return what the model and its tools made of the user's words."""
+        """Return the reply of the model and its tools to the user's words."""
         raise NotImplementedError
 
     def keep(self, message: str) -> None:
@@ -66,5 +66,5 @@ class SdkActor:
             return self.made
 
     def reply(self, said: str) -> Reply:
-        """Return what the model and its tools made of the turn."""
+        """Return the reply of the model and its tools in the turn."""
         return Reply(said, min(self.made, self.most_calls), limited=not self.may_call())

@@ -1,4 +1,4 @@
-"""The command line of a project: read the arguments, run turns, print what came of them."""
+"""The command line of a project: parse the arguments, run turns, print the results."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SCHEMA = "memkit.chat/1"
 CONSOLIDATED = "memkit.memory.consolidate/1"
 INTERRUPTED = 130
 ENDED = {"interrupted": INTERRUPTED, "broken_off": 3}
-"""The exit code of a turn that has no whole answer; what came of it is told all the same."""
+"""The exit code of a turn without a complete answer; what there is of it is printed all the same."""
 ASK_CONSENT = "May this agent keep what you tell it, for later conversations?"
 
 
 class AgentConversation(Protocol):
-    """One session of one user, as a target's ``open_conversation(rooms)`` gives it."""
+    """One session of one user, as returned by a target's ``open_conversation(rooms)``."""
 
     def step(self, text: str) -> AgentResponse:
         """Answer one message of the user."""
@@ -44,28 +44,28 @@ class AgentConversation(Protocol):
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A conversation that is kept, and knows of a turn in which an earlier process was killed."""
+    """A stored conversation that knows about a turn in which an earlier process was killed."""
 
     fault: str | None
-    """Why the last turn is not kept; None where it is."""
+    """Why the last turn is not stored; None if it is."""
 
     def finish(self) -> Resumed | None:
-        """Say what becomes of such a turn; None without one."""
+        """Resolve such a turn and return what became of it; None if there is none."""
 
 
 @runtime_checkable
 class Ending(Protocol):
-    """A conversation that keeps, as it ends, what lasts of what was said."""
+    """A conversation that, when it ends, keeps the lasting facts of what was said."""
 
     def end(self, *, single: bool = False) -> Sequence[Mapping[str, Any]]:
-        """Draw it from the turns that nobody looked at yet, and return what was kept."""
+        """Draw them from the turns that were not examined yet, and return what was kept."""
 
 
 OpenConversation = Callable[[Rooms], AbstractContextManager[AgentConversation]]
 
 
 def run(project: Project, arguments: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
-    """Run one command line and return its exit code; whatever a person can act on is one line and no trace."""
+    """Run one command line and return its exit code; an error a person can act on prints one line and no traceback."""
     streams = Streams(sys.stdin, sys.stdout, sys.stderr)
     options = parser(project).parse_args(arguments)
     work = tidy_up if options.consolidate else converse
@@ -84,7 +84,7 @@ def run(project: Project, arguments: Sequence[str] | None = None, environment: M
 
 
 def _as_fault(error: Exception) -> Exception:
-    """Return an error of the machine's as one that says what to do."""
+    """Return an operating-system error as one that says what to do."""
     if isinstance(error, sqlite3.OperationalError):
         return CannotServe(f"The session's file cannot be used: {error}. Another process may hold it: try again.")
     if isinstance(error, OSError) and not hasattr(error, "exit_code"):
@@ -93,7 +93,7 @@ def _as_fault(error: Exception) -> Exception:
 
 
 def parser(project: Project) -> argparse.ArgumentParser:
-    """Return the reader of the command line."""
+    """Return the command line's argument parser."""
     reader = argparse.ArgumentParser(prog="python -m agent", description=f"Talk to {project.name}.".replace("%", "%%"))
     work = reader.add_mutually_exclusive_group()
     work.add_argument("-p", "--prompt", metavar="TEXT", help="answer TEXT and end; without it, talk")
@@ -141,7 +141,7 @@ def converse(
 
 
 def _settled(settings: ProjectSettings, streams: Streams) -> ProjectSettings:
-    """Return ``settings`` once it is known what of the memory's folder is this clone's own, and told what is not."""
+    """Return ``settings`` after claiming the memory folder for this clone, and print what is not this clone's own."""
     if settings.memory_folder.is_dir():
         for told in claim(settings.memory_folder):
             print(told, file=streams.messages)
@@ -149,7 +149,7 @@ def _settled(settings: ProjectSettings, streams: Streams) -> ProjectSettings:
 
 
 def conversation_of(project: Project) -> OpenConversation:
-    """Return what opens a conversation; raises ``CannotServe`` where a package of the project is not installed."""
+    """Return the function that opens a conversation; raise ``CannotServe`` if a package of the project is missing."""
     try:
         opening: OpenConversation = importlib.import_module(project.conversation).open_conversation
     except ModuleNotFoundError as error:
@@ -160,9 +160,9 @@ def conversation_of(project: Project) -> OpenConversation:
 def tidy_up(
     project: Project, options: argparse.Namespace, environment: Mapping[str, str] | None, streams: Streams
 ) -> int:
-    """Consolidate memory and say what came of it.
+    """Consolidate memory and report the result.
 
-    No model is asked but one that ``context.summary_model`` names with its vendor: this opens no conversation.
+    Opens no conversation; the only model asked is one that ``context.summary_model`` names with its vendor.
     """
     settings = _settled(load_settings(project, environment), streams)
     done = consolidate(settings, options.user, extract=_extract(settings, streams))
@@ -192,16 +192,16 @@ def _extract(settings: ProjectSettings, streams: Streams) -> Extract | None:
 
 @dataclass
 class Telling:
-    """Prints what comes of turns: on a terminal while it comes, or as one envelope a turn."""
+    """Prints the results of turns: on a terminal as they arrive, or as one envelope per turn."""
 
     rooms: Rooms
     streams: Streams
     showing: Showing | None
-    """None where envelopes are asked for."""
+    """None if envelopes were requested."""
     resumed: Resumed | None
-    """What became of a turn that was cut off in an earlier process, until it is told."""
+    """The fate of a turn that an earlier process left cut off, until it is reported."""
     damage_told: int = 0
-    """How much of what is wrong with the lines of memory was said."""
+    """How many problems with the lines of memory have been reported."""
 
     def __post_init__(self) -> None:
         if self.resumed is None or self.showing is None:
@@ -236,7 +236,7 @@ class Telling:
         return code
 
     def _damage(self) -> list[dict[str, Any]]:
-        """Return what was found wrong with the lines of memory since the last turn, and say it beside envelopes too."""
+        """Return the problems found in the lines of memory since the last turn, and print them beside envelopes."""
         found = self.rooms.archive.damage[self.damage_told :]
         self.damage_told += len(found)
         if self.showing is None:
@@ -249,7 +249,7 @@ class Telling:
 
 
 def _turns(prompt: str | None, streams: Streams) -> Iterable[str]:
-    """Return what the user says: the given text, all of standard input, or line after line from a terminal."""
+    """Return the user's input: the given text, all of standard input, or line after line from a terminal."""
     if prompt is not None:
         brought = "" if is_slash(prompt) else beside(streams.given, lambda note: print(note, file=streams.messages))
         return [with_brought(prompt, brought)]
@@ -257,7 +257,7 @@ def _turns(prompt: str | None, streams: Streams) -> Iterable[str]:
 
 
 def _everything(given: TextIO) -> str:
-    """Return all that a stream holds; raises ``AgentError`` where it is no UTF-8, whatever the locale says."""
+    """Return all content of a stream; raise ``AgentError`` if it is not UTF-8, whatever the locale says."""
     raw = getattr(given, "buffer", None)
     if raw is None:
         return given.read()
@@ -281,12 +281,12 @@ def _spoken(streams: Streams) -> Iterator[str]:
 def _check_words(text: str) -> None:
     if not text.strip():
         raise AgentError("There is nothing to answer. Say something with -p TEXT or on standard input.")
-    if any("\ud800" <= character <= "\udfff" for character in text):  # read from bytes that are no UTF-8
+    if any("\ud800" <= character <= "\udfff" for character in text):  # read from bytes that are not UTF-8
         raise AgentError("What you said is no UTF-8 text. Convert it first.")
 
 
 def _tell_error(error: Exception, as_json: bool, streams: Streams) -> None:
-    """Print an error as one line, or as an envelope that says the same."""
+    """Print an error as one line, or as an envelope with the same message."""
     message = " ".join(harmless(str(error)).split())
     if as_json:
         code = str(getattr(error, "code", "error"))
@@ -304,23 +304,23 @@ def _envelope(
 
 
 def _diagnostic(code: str, message: str, severity: str) -> dict[str, Any]:
-    """Return one finding in the envelope's shape."""
+    """Return one diagnostic in the envelope's format."""
     return {"code": code, "severity": severity, "message": message, "path": None, "line": None}
 
 
 def consolidate(
     settings: ProjectSettings, user: str | None = None, tell: Tell | None = None, extract: Extract | None = None
 ) -> Consolidated:
-    """Consolidate the memory of one user, or of all, and return what came of it; a second run finds nothing to do.
+    """Consolidate the memory of one user, or of all, and return the result; a second run finds nothing to do.
 
-    Before that, what lasts is drawn from sessions that ended without it.
+    Before that, lasting facts are drawn from sessions that ended before this was done.
 
     Args:
-        settings: Of the project; ``consolidate`` in them says what is old and small enough.
-        user: Whose memory; None for everybody's.
-        tell: Finds better words than the first sentence of each of some events, for example by asking a model. It gets
-            the records and returns one sentence a line, or None where it has none.
-        extract: Draws what lasts from turns; without it rules do.
+        settings: The project's settings; their ``consolidate`` section says what is old and small enough.
+        user: Whose memory; None for everyone's.
+        tell: Finds better words than the first sentences of some events, for example by asking a model. It gets
+                the records and returns one sentence per line, or None if it has none.
+        extract: Draws lasting facts from turns; rules do so if it is not given.
     """
     from ..memory.tiers.recall import RecallMemory
     from .drawing import draw_unread
@@ -340,7 +340,7 @@ def consolidate(
         return done._replace(drawn=tuple(str(one["id"]) for one in drawn))
 
 
-# What a person asks of the program itself in a project, without the model: to approve, to take back, to clean.
+# Requests that a person makes to the program itself, without the model: approving, undoing, cleaning.
 
 
 COMMANDS = {
@@ -352,7 +352,7 @@ UNDONE = "undone"
 
 
 class NotForAgents(AgentError):
-    """Report that an agent asked for what only a person can say."""
+    """Report that an agent asked for something reserved to a person."""
 
     code = "persons_only"
     exit_code = 1
@@ -360,23 +360,23 @@ class NotForAgents(AgentError):
 
 @runtime_checkable
 class Cleanable(Protocol):
-    """A conversation from which something can be taken out."""
+    """A conversation from which content can be removed."""
 
     def clean(self) -> int:
-        """Take out what is tainted and return how many messages left."""
+        """Remove what is tainted and return how many messages were removed."""
 
 
 def is_slash(text: str) -> bool:
-    """Return whether ``text`` is for the program and not for the agent."""
+    """Return whether ``text`` is meant for the program rather than the agent."""
     return text.split(maxsplit=1)[:1] != [] and text.split(maxsplit=1)[0] in COMMANDS
 
 
 def answer_slash(rooms: Rooms, conversation: object, line: str) -> str:
-    """Run a line such as ``/approve ID`` and return what to show.
+    """Run a line such as ``/approve ID`` and return the text to show.
 
     Raises:
-        AgentError: The line is not complete, or the conversation cannot be cleaned.
-        NotForAgents: An agent asks for what is a person's word.
+        AgentError: The line is incomplete, or the conversation cannot be cleaned.
+        NotForAgents: An agent asks for something reserved to a person.
     """
     name, _, argument = line.strip().partition(" ")
     if name == "/clean":
@@ -398,7 +398,7 @@ def answer_slash(rooms: Rooms, conversation: object, line: str) -> str:
 
 
 def _undo(rooms: Rooms) -> str:
-    """Take back what the last turn of this session that wrote anything wrote: records, and edits of core memory."""
+    """Undo the last turn of this session that wrote anything: its records and its edits of core memory."""
     archive, user = rooms.archive, rooms.user_id
     records = [one for one in archive.records(user_id=user, session_id=rooms.session_id, status=None) if one.turn_id]
     edits = [one for one in archive.core_history(user) if one["session_id"] == rooms.session_id and one["turn_id"]]
@@ -417,7 +417,7 @@ def _person(rooms: Rooms) -> Origin:
 
 
 def answered(rooms: Rooms, message: str) -> dict[str, Any]:
-    """Return the data of an answer that no model and no memory had a part in."""
+    """Return the data of an answer that involved no model and no memory."""
     books = rooms.toolbox.books
     return {
         "message": message, "citations": [], "sources": [], "tool_calls": [], "memory_operations": [], "policy": [],

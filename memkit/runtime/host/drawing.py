@@ -1,4 +1,4 @@
-"""Draws from the turns of a session what lasts, and keeps it: what the user said themselves, and no one wrote down."""
+"""Draws lasting facts from the turns of a session and keeps them: what users said themselves and nobody wrote down."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ..memory.tiers.tools import MemoryTools
 
 
 def draw(tools: MemoryTools, turns: Sequence[SessionTurn], extract: Extract | None = None) -> None:
-    """Draw from kept ``turns`` and offer what lasts to the gate; the operations are with those of the tools."""
+    """Draw from kept ``turns`` and offer the lasting facts to the gate; the operations join those of the tools."""
     archive = tools.archive
     assert isinstance(archive, ArchivalStore), "what is drawn is kept in the store of the session"
     records = archive.records(user_id=tools.user_id, session_id=tools.session_id, status=None)
     edits = (edit for edit in archive.core_history(tools.user_id) if edit["session_id"] == tools.session_id)
-    # What the agent decided about, or the user took back, is decided; here is only found what was passed over.
+    # What the agent decided about, or the user took back, is settled; this only finds what was overlooked.
     decided = {*(record.turn_id for record in records), *(edit["turn_id"] for edit in edits)}
     said = [turn for turn in said_turns(turns) if turn.turn_id not in decided]
     if not any(states_something(turn.said) for turn in said):
@@ -47,10 +47,10 @@ def draw_unread(
     sealer: Sealer | None = None,
     marks: bool = True,
 ) -> Iterator[Mapping[str, Any]]:
-    """Draw from those sessions in ``folder`` that nobody drew from to their end, and yield what was kept of them.
+    """Draw from the sessions in ``folder`` that were not drawn from to their end, and yield what was kept of them.
 
-    One in which somebody talks now, and so holds its journal among ``journals``, is left to its own end. Without
-    ``marks`` the turns count as not looked at still.
+    A session in use, whose journal among ``journals`` is held, is left to draw at its own end. Without ``marks`` the
+    turns still count as not examined.
     """
     if archive.consent(user_id) is not True:
         return
@@ -78,9 +78,9 @@ def draw_unread(
 
 
 def said_turns(turns: Sequence[SessionTurn]) -> list[SaidTurn]:
-    """Return what the user said, turn by turn, without what they took back or brought, and what they were answered.
+    """Return the user's words turn by turn, without what they took back or brought, each with its answer.
 
-    Where the user asks to forget something, neither that turn nor the one before it is looked at.
+    If the user asks to forget something, neither that turn nor the one before it is used.
     """
     found: list[SaidTurn] = []
     for turn in turns:

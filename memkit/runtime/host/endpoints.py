@@ -1,4 +1,4 @@
-"""Where the model is, and what its failures mean to the person who started the agent."""
+"""Where the model is served, and what its failures mean to the person who started the agent."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .sessions import CannotServe
 from .settings import ProjectSettings
 
 RETRIES = 1
-"""A busy server gets one more chance; a dead one is reported at once."""
+"""A busy server gets one more attempt; a dead one is reported at once."""
 UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
-"""What the packages in between raise over an answer of another shape than the protocol's."""
+"""What the client packages raise for an answer that does not follow the protocol."""
 
 
 @dataclass(frozen=True)
 class Vendor:
-    """Who is asked where no address is given, and the variables that say otherwise."""
+    """The server asked when no address is given, and the variables that change it."""
 
     name: str
     key: str
@@ -32,7 +32,7 @@ class Vendor:
     home: str
     """The vendor's own address."""
     example: str
-    """An address of a server of one's own."""
+    """Example address of a self-hosted server."""
 
 
 OPENAI = Vendor("OpenAI", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1", "http://127.0.0.1:11434/v1")
@@ -43,7 +43,7 @@ ANTHROPIC = Vendor(
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server that speaks a vendor's protocol, and the model to ask there."""
+    """A server that speaks a vendor's protocol, and the model to request there."""
 
     api_key: str
     base_url: str | None
@@ -54,17 +54,17 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """Return how a message calls the server."""
+        """Return the server's name for use in messages."""
         return self.base_url or self.vendor.name
 
     @property
     def address(self) -> str:
-        """Return where to ask; a client that is not told looks into variables that nothing here speaks of."""
+        """Return the address to use; without one, a client would read environment variables not documented here."""
         return self.base_url or self.vendor.home
 
 
 def endpoint_of(settings: ProjectSettings, vendor: Vendor = OPENAI) -> Endpoint:
-    """Return the endpoint that the environment names; raises ``CannotServe`` without a key."""
+    """Return the endpoint that the environment names; raise ``CannotServe`` if there is no key."""
     environment = settings.environment
     key = environment.get(vendor.key, "").strip()
     if not key:
@@ -79,7 +79,7 @@ def endpoint_of(settings: ProjectSettings, vendor: Vendor = OPENAI) -> Endpoint:
 
 
 def _base_url(text: str, vendor: Vendor) -> str | None:
-    """Return the address of the server, or None for the vendor; raises ``CannotServe`` where it is none."""
+    """Return the address of the server, or None for the vendor; raise ``CannotServe`` if it is not an address."""
     try:
         parts = urlsplit(text)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -87,20 +87,20 @@ def _base_url(text: str, vendor: Vendor) -> str | None:
         usable = False
     if text and not usable:
         raise CannotServe(f"{vendor.url}={text!r} is no address. Write one like {vendor.example}.")
-    if not vendor.home.endswith("/v1"):  # its clients add that themselves, and others' documents write it
+    if not vendor.home.endswith("/v1"):  # its clients append that themselves, but documents of other servers include it
         text = text.rstrip("/").removesuffix("/v1")
     return text or None
 
 
 def too_slow(endpoint: Endpoint) -> CannotServe:
-    """Return what is told of a model that takes too long."""
+    """Return the error for a model that takes too long."""
     return CannotServe(
         f"The model at {endpoint.name} did not answer within {endpoint.timeout:g} s. Try again, or raise MODEL_TIMEOUT."
     )
 
 
 def malformed(endpoint: Endpoint, what: str) -> CannotServe:
-    """Return the fault of an answer that cannot be used."""
+    """Return the error for an answer that cannot be used."""
     return CannotServe(
         f"The answer of {endpoint.name} broke off or is malformed ({what}). Try again, or check {endpoint.vendor.url}."
     )
@@ -108,7 +108,7 @@ def malformed(endpoint: Endpoint, what: str) -> CannotServe:
 
 @contextmanager
 def readable(endpoint: Endpoint) -> Iterator[None]:
-    """Turn what is raised over an answer's shape into a ``CannotServe``; nothing but reading belongs inside."""
+    """Turn errors raised while reading an answer into ``CannotServe``; only reading belongs in the block."""
     try:
         yield
     except UNREADABLE as error:
@@ -120,9 +120,9 @@ def clear_faults(endpoint: Endpoint, sdk: ModuleType) -> Iterator[None]:
     """Turn a failure of the server into a ``CannotServe`` that says what to do.
 
     Args:
-        endpoint: Whom the messages name.
-        sdk: The vendor's package, ``openai`` or ``anthropic``, whose errors have the same names. It is handed in,
-            because the runtime requires none.
+        endpoint: The server named in the messages.
+        sdk: The vendor's package, ``openai`` or ``anthropic``, whose errors have the same names. It is passed in,
+                because the runtime requires neither.
     """
     kinds: Any = sdk
     anything: type[Exception] = getattr(sdk, "OpenAIError", None) or kinds.AnthropicError
@@ -131,7 +131,7 @@ def clear_faults(endpoint: Endpoint, sdk: ModuleType) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        # Which packages the HTTP library needs depends on the environment: a proxy that speaks SOCKS, for example.
+        # The HTTP library's own requirements depend on the environment, for example a proxy that speaks SOCKS.
         raise CannotServe(f"{where} cannot be asked: {error}") from error
     except kinds.APITimeoutError as error:
         raise too_slow(endpoint) from error
@@ -156,7 +156,7 @@ def clear_faults(endpoint: Endpoint, sdk: ModuleType) -> Iterator[None]:
 
 @cache
 def _broken_streams() -> tuple[type[Exception], ...]:
-    """Return what a stream raises that ends half-way; the HTTP library of the vendors changed with a major version."""
+    """Return the errors of a stream that breaks off; the vendors' HTTP library changed with a major version."""
     names = [name for name in ("httpx", "httpx2") if importlib.util.find_spec(name)]
     return tuple(importlib.import_module(name).HTTPError for name in names)
 

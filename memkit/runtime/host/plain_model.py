@@ -1,4 +1,4 @@
-"""Asks a vendor's server one question and reads the text of its answer, whatever SDK talks in the project."""
+"""Asks a vendor's server one question and reads the text of its answer, whatever SDK the project uses."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .settings import ProjectSettings
 
 VENDORS = {"openai": OPENAI, "anthropic": ANTHROPIC}
 MOST_TOKENS = 2000
-"""Of an answer, for the protocol that wants it said."""
+"""Limit of an answer, for the protocol that requires one."""
 NOT_THERE = 404
 LARGEST = 4_000_000
-"""Bytes of an answer that are read."""
+"""The most bytes of an answer that are read."""
 
 
 def plain_model(settings: ProjectSettings, vendor: Vendor | None) -> PlainModel | None:
-    """Return the model that ``context.summary_model`` names in a project whose target asks ``vendor``.
+    """Return the model that ``context.summary_model`` names in a project whose target uses ``vendor``.
 
-    Where it names none, the project's own. None where rules do its work, also for want of a key that nobody asked for.
+    If it names none, the project's own model is used. None if rules do the work, as when that model has no key.
 
     Raises:
-        CannotServe: It is none that a project can ask.
+        CannotServe: The named model is none that a project can ask.
     """
     chosen = settings.limits.context.summary_model
     name, _, model = chosen.partition(":")
@@ -42,14 +42,14 @@ def plain_model(settings: ProjectSettings, vendor: Vendor | None) -> PlainModel 
 
 @dataclass
 class PlainModel:
-    """A model behind Chat Completions, or Responses where only those are served, or Anthropic's Messages."""
+    """A model behind Chat Completions, or Responses if only those are served, or Anthropic's Messages."""
 
     endpoint: Endpoint
     _responds: bool = False
-    """Whether the server turned out to serve Responses alone."""
+    """Whether the server turned out to serve Responses only."""
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> Completion:
-        """Return what the model says; it is offered no tools. Raises ``CannotServe`` where nobody serves."""
+        """Return the model's answer; it is offered no tools. Raise ``CannotServe`` if no server answers."""
         system = "\n\n".join(str(one["content"]) for one in messages if one["role"] == "system")
         said = [{"role": one["role"], "content": str(one["content"])} for one in messages if one["role"] != "system"]
         request: dict[str, Any] = {"model": self.endpoint.model}
@@ -71,7 +71,7 @@ class PlainModel:
             return Completion(_text_of(answer), usage=_counts(answer.get("usage") or {}))
 
     def _posted(self, path: str, body: Mapping[str, Any], *, may_lack: bool = False) -> dict[str, Any]:
-        """Return the server's answer; nothing where it has no such path and that is no fault."""
+        """Return the server's answer; empty if it lacks the path and that is allowed."""
         from urllib.error import HTTPError, URLError
         from urllib.request import Request, urlopen
 

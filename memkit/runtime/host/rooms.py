@@ -1,4 +1,4 @@
-"""The rooms of one user and session, put together: archive, recall, context, guard, planner and tools."""
+"""The rooms of one user and session, assembled: archive, recall, context, guard, planner and tools."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ PROPOSING = "propose_subtasks"
 EVOLVING = "evolve_expression"
 STORING = "archival_memory_insert"
 VALUE = "memory_value"
-"""The tool for exact values; offered with the one that stores."""
+"""The tool for exact values; offered together with the one that stores."""
 SEARCHING = "conversation_search"
-"""The only memory tool where nothing may be stored long-term, whatever the user says."""
+"""The only memory tool when nothing may be stored long-term, whatever the user says."""
 SEED = 0
-"""Of evolutionary search: the same question has the same answer."""
+"""Seed of evolutionary search: the same question gets the same answer."""
 NOT_AGREED = (
     "Nothing is stored long-term, because this user has not agreed to it. "
     "The user can say 'you may remember what I tell you', or the host can add --consent."
@@ -68,7 +68,7 @@ NOBODY = "Nothing is stored or recalled long-term, because no user was named. Ad
 
 
 class UserConsent:
-    """Whether one user agreed to long-term memory: in words or through the host, kept as an event of the archive."""
+    """Whether one user agreed to long-term memory, in words or through the host; stored as an event in the archive."""
 
     def __init__(self, settings: ProjectSettings, archive: ArchivalStore, user: str | None, session: str) -> None:
         self.archive = archive
@@ -83,15 +83,15 @@ class UserConsent:
         return self._answer is True and not self._switched_off
 
     def is_possible(self) -> bool:
-        """Return whether anything could be stored long-term, if the user agreed."""
+        """Return whether anything could be stored long-term if the user agreed."""
         return self._user is not None and not self._switched_off
 
     def unasked(self) -> bool:
-        """Return whether the user could decide and never did."""
+        """Return whether the user could decide but never did."""
         return self._answer is None and self.is_possible()
 
     def record(self, granted: bool, actor: str = "user") -> None:
-        """Keep what the user, or the person who starts the agent, decided."""
+        """Store the decision of the user, or of the person who starts the agent."""
         if self._user is None or granted is self._answer:
             return
         self.archive.set_consent(self._user, granted, Origin(actor=actor, user_id=self._user, session_id=self._session))
@@ -100,7 +100,7 @@ class UserConsent:
             self._settings.make_store()
 
     def missing(self) -> str | None:
-        """Return why nothing is stored, or None when something may be."""
+        """Return why nothing is stored, or None if something may be."""
         if self._user is None:
             return NOBODY
         if self._switched_off:
@@ -109,7 +109,7 @@ class UserConsent:
 
 
 class OfferedTools(MemoryTools):
-    """Memory tools of which a model sees, and can call, only those that the project's skills chose."""
+    """Memory tools restricted to those that the project's skills chose; a model sees and can call no others."""
 
     def __init__(self, *parts: Any, names: Collection[str], **more: Any) -> None:
         super().__init__(*parts, **more)
@@ -140,12 +140,12 @@ class Rooms:
 
     @property
     def persona(self) -> Persona:
-        """Return who the agent is, as the store says."""
+        """Return the persona, as the store defines it."""
         values = self.settings.values
         return Persona(name=str(values["name"]), description=str(values["persona"]))
 
     def agent(self, model: Any) -> AgentLoop:
-        """Return the agent over these rooms, for a model, or for an SDK that runs model and tools by itself."""
+        """Return the agent over these rooms, for a model, or for an SDK that runs model and tools itself."""
         memory = VirtualContextMemory(
             main=self.main,
             archive=self.archive,
@@ -160,10 +160,10 @@ class Rooms:
         return agent
 
     def session(self, model: Any, *, messages: bool = True, vendor: Vendor | None = OPENAI) -> Session:
-        """Return the session of an agent for ``model``, as it stood; ``messages=False`` where an SDK keeps those.
+        """Return the restored session of an agent for ``model``; ``messages=False`` if an SDK keeps the messages.
 
-        A model of ``vendor`` draws what lasts from turns and, where ``context.summary_model`` says so, sums up what
-        leaves the prompt. None stands for a server that answers nothing beside a conversation.
+        A model of ``vendor`` draws lasting facts from turns and, if ``context.summary_model`` says so, summarises what
+        leaves the prompt. None stands for a server that answers nothing besides a conversation.
 
         Raises:
             SessionInUse: Another process has the session open.
@@ -187,7 +187,7 @@ class Rooms:
             shared=self.shared,
         )
         session = Session(agent, terms, settings=self.settings.limits)
-        # The loop of the rooms keeps its calls by itself; an SDK decides when a tool runs.
+        # The loop of the rooms journals its own calls; with an SDK, the SDK decides when a tool runs.
         self.toolbox.journal = session.journal if isinstance(model, Acts) else None
         if granted():
             self.settings.make_store()
@@ -203,7 +203,7 @@ class Rooms:
         return SideModel(lambda: model, agent.spent, tell) if model else None
 
     def reload_core(self) -> None:
-        """Take over the core sections as the archive has them now."""
+        """Reload the core sections from the archive."""
         self.main.core.update(dict.fromkeys(self.main.core, ""))
         self.memory.reload_core()
 
@@ -225,13 +225,13 @@ class Rooms:
 def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: Host = NO_HOST) -> Rooms:
     """Open everything that a turn needs; without a user nothing is stored or recalled long-term."""
     limits, told = settings.limits, None
-    if "opentelemetry" in sys.modules:  # whoever runs this wants to know; nobody else pays for it
+    if "opentelemetry" in sys.modules:  # the program uses OpenTelemetry; others do not pay for loading it
         from .telemetry import telemetry, traced
 
         host, told = traced(host), telemetry()
     if user is not None:
-        with suppress(OSError):  # whoever writes there says why it cannot be
-            settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is known by its folder
+        with suppress(OSError):  # the code that writes there reports why it cannot
+            settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is identified by its folder
     user_id = user if user is not None else "nobody"
     meaning = _ByMeaning(settings) if limits.retrieval.vectors != "off" else None
     archive = settings.open_archive(
@@ -274,17 +274,17 @@ class _ByMeaning:
     def __init__(self, settings: ProjectSettings) -> None:
         self._settings = settings
         self.shared: Any = None
-        """Where other instances have vectors, too."""
+        """The vectors shared with other instances, if any."""
 
     @cached_property
     def index(self) -> VectorIndex:
-        """Return the index of records; raises ``OtherModel`` where the store agreed on another model."""
+        """Return the index of records; raise ``OtherModel`` if the store settled on another model."""
         from ..embeddings.nearest import NearestIndex
 
         return NearestIndex(self._embedder, self.shared)
 
     def similar(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return how near turns are to a question."""
+        """Return how close turns are in meaning to a question."""
         return self._similarity(query, texts)
 
     @cached_property
@@ -305,7 +305,7 @@ class _ByMeaning:
 
 
 def guard_of(policies: Iterable[Any]) -> Guard:
-    """Return the compiled policies; a set that does not load denies everything."""
+    """Return the compiled policies; a set that fails to load denies everything."""
     try:
         return Guard(list(policies))
     except PolicySetError as error:
@@ -322,7 +322,7 @@ def _toolbox(
         actor = memory.speaker if taint or memory.speaker != "agent" else "user"
         origin = Origin(actor, memory.user_id, session_id=memory.session_id, taint=tuple(taint))
         waiting = None
-        if stored is None or stored.status != "rejected":  # in a turn that goes on it may be done already
+        if stored is None or stored.status != "rejected":  # a resumed turn may have done it already
             waiting = archive.mark("reject", record_id, origin, reason=reason)
         return (stored.record.text if stored is not None else ""), waiting
 
@@ -341,10 +341,10 @@ def _toolbox(
 
 
 def _planners(settings: ProjectSettings, proposals: Proposals) -> dict[str, Any]:
-    """Return a planner for every domain, none where no skill of the project plans."""
+    """Return a planner for every domain, or none if no skill of the project plans."""
     if PLANNING not in settings.tools or not settings.domains:
         return {}
-    from ..htn.core import HTNPlanner  # what a project does not use, it does not load
+    from ..htn.core import HTNPlanner  # a project loads only what it uses
 
     return {str(domain["name"]): HTNPlanner(domain=domain, llm_decompose=proposals) for domain in settings.domains}
 
@@ -357,21 +357,21 @@ def _searcher(pairs: list[tuple[float, float]], seed_program: str | None = None)
     return EvolutionarySearcher(seed_program=seed_program or "lambda x: x", fitness_fn=fitness, seed=SEED)
 
 
-# What a session's journal keeps where an SDK decides when a tool runs, and what is told of a turn that was cut off.
+# What the journal keeps when an SDK decides when a tool runs, and the account of a turn that was cut off.
 
 
 RESULT = 1000
-"""Characters of a call's result that are told."""
+"""The most characters of a call's result that are reported."""
 WANTED = "Outcome unknown: the program was cut off in this call. The user wants it run once more."
 
 
 class JournalledTools(Tools):
-    """For a loop whose SDK decides when a tool runs; the loop of the rooms keeps its calls itself."""
+    """For a loop whose SDK decides when a tool runs; the loop of the rooms journals its calls itself."""
 
     journal: TurnJournal | None = None
-    """None where somebody else keeps the calls."""
+    """None if the calls are kept elsewhere."""
     _number = 0
-    """Of calls that began in this turn."""
+    """The number of calls begun in this turn."""
 
     def __init__(self, *parts: Any, **more: Any) -> None:
         super().__init__(*parts, **more)
@@ -385,7 +385,7 @@ class JournalledTools(Tools):
     def carry_out(
         self, name: str, args: Mapping[str, Any] | str, decision: str, key: CallKey | None = None
     ) -> tuple[str, bool]:
-        """Run a call between two lines of the journal; it does not begin before the first is on the disk."""
+        """Run a call between two journal lines; it does not begin before the first is on disk."""
         if self.journal is None:
             return super().carry_out(name, args, decision, key)
         may_repeat = self.may_repeat(name)
@@ -402,7 +402,7 @@ class JournalledTools(Tools):
 
 
 def account_of(turn: OpenTurn, settle: Settle | None) -> str:
-    """Return what is known of a turn and each call in it; a person, where one is there, is asked about the others."""
+    """Return what is known of a turn and each of its calls; a person, if present, is asked about the unknown ones."""
     return "\n".join([Resumed(turn).line, f"It began with: {turn.text or '(nobody spoke)'}", *_calls(turn, settle)])
 
 

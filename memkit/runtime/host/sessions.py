@@ -1,6 +1,6 @@
-"""A session that goes on in a later process, and in it a turn that was cut off: by a kill, or by a full disk.
+"""A session that continues in a later process, with a turn that was cut off by a kill or a full disk.
 
-What an SDK keeps of a session besides lies in a file per user and session, which nobody else can read.
+Additional state that an SDK keeps for a session is in a file per user and session, which nobody else can read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class AgentError(Exception):
-    """Say in one line what happened and what to do next."""
+    """An error whose one-line message says what happened and what to do next."""
 
     exit_code = 2
     code = "usage"
@@ -61,58 +61,58 @@ class CannotServe(AgentError):
 
 
 CHECKPOINTS = "checkpoints"
-"""The folder of journals, beside that of sessions."""
+"""The folder of journals, next to that of sessions."""
 NOT_STORED = "There was no room to store what it says: say that again."
 NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
 NEW = Kept(0)
-"""What a session begins as."""
+"""The state of a new session."""
 PATIENCE = 30.0
-"""Seconds to wait for another process that writes."""
+"""Seconds to wait for another process that is writing."""
 
 
 class TurnStopped(JournalError):
-    """Say that a turn could not go on because the disk takes nothing, and what becomes of it."""
+    """Reports that a turn could not continue because the disk cannot be written, and what becomes of the turn."""
 
     code = "turn-stopped"
 
 
 def account_of(turn: OpenTurn) -> str:
-    """Return what recall memory tells of a turn that does not go on: what it was and how far it came."""
+    """Return what recall memory keeps of a turn that does not continue: what it was and how far it got."""
     at = f"{turn.opened_at:%Y-%m-%d %H:%M}"
     return f"The turn of {at} UTC was not finished: {turn.text or 'no words of the user'}\n{done_in(turn)}"
 
 
 class SessionTerms(NamedTuple):
-    """Whose session it is, where it lies, and what of it stays."""
+    """Whose session it is, where it is stored, and what of it is kept."""
 
     user: str
     session: str
     folder: Path
-    """Where sessions are kept; the journals lie beside it."""
+    """The folder of sessions; the journals lie next to it."""
     is_kept: Callable[[], bool]
-    """Says whether anything may stay now."""
+    """Returns whether anything may be stored now."""
     sealer: Sealer = NoSealer()
     keeps_messages: bool = True
-    """False where something else keeps what the prompt held."""
+    """False if something else keeps the content of the prompt."""
     forgets: bool = False
-    """Whether the session leaves the disk when its user no longer agrees; otherwise what they agreed to stays."""
+    """Whether the session is deleted when its user withdraws consent; otherwise what they agreed to stays."""
     account: Callable[[OpenTurn], str] | None = None
-    """Tells the model of a turn that does not go on; without it recall memory alone does, as ``account_of`` says."""
+    """Describes a turn that does not continue to the model; without it only recall memory does, by ``account_of``."""
     extract: Extract | None = None
-    """Draws from turns what lasts; without it rules do."""
+    """Draws lasting facts from turns; rules do so if it is not given."""
     waits: bool = False
-    """Whether it is left alone as a single turn ends: who begins a process for each turn goes on in the next."""
+    """Whether drawing waits when a single turn ends: with one process per turn, the next one continues the session."""
     instead: str = "leave out --session for a new one"
-    """How to talk where another process has the session open."""
+    """Suggests how to talk while another process has the session open."""
     shared: RedisState | None = None
-    """Where other instances find the session; only this machine has it without."""
+    """Where other instances find the session; without it only this machine has it."""
 
 
 class Session:
-    """An agent whose session is written down step by step, as long as its user agrees to that.
+    """An agent whose session is saved step by step, as long as its user agrees to that.
 
-    A process that is killed in a turn leaves the turn in the journal: the next one that opens the session goes on with
-    it, repeats no call that was made, and asks about one of which nobody knows whether it was carried out.
+    A process killed during a turn leaves the turn in the journal: the next process that opens the session continues
+    it, repeats no completed call, and asks about any call whose outcome is unknown.
     """
 
     def __init__(
@@ -124,26 +124,26 @@ class Session:
         clock: Callable[[], datetime] = utc_now,
         begun: Kept = NEW,
     ) -> None:
-        """Give the agent a journal; nothing is read before ``open``, and a new session is as ``begun`` says."""
+        """Give the agent a journal; nothing is read before ``open``, and ``begun`` is the state of a new session."""
         self.agent = agent
         self._main: Any = agent.memory.main
         self.fault: str | None = None
-        """Why the last turn is not in the session file; None where it is."""
+        """Why the last turn is not in the session file; None if it is."""
         self._terms = terms
         self._settings = settings
         self._clock = clock
         self._kept = begun
         self._file = self._file_of(terms.session)
         self._begun_at = 0
-        """The last turn of earlier processes."""
+        """The number of the last turn of earlier processes."""
         self._cut_off_after: int | None = None
-        """So many turns were over when one was cut off; None where none was."""
+        """How many turns were complete when one was cut off; None if none was."""
         self._is_running = False
         self._has_to_open_anew = False
         self._unagreed: tuple[Any, ...] = ()
-        """The messages of turns in which the user did not agree that anything be kept."""
+        """The messages of turns whose user had not agreed to storage."""
         self._replays = not isinstance(agent.model, Acts)
-        """Whether the journal has what the model answered, so that a turn can be played again."""
+        """Whether the journal has the model's answers, so that a turn can be replayed."""
         self.journal = agent.journal = self._new_journal()
         agent.tasks.on_change = self.keep
         agent.draw = self.draw
@@ -169,15 +169,15 @@ class Session:
             masked=masked_tree,
         )
 
-    # --- what an earlier process left
+    # --- state left by an earlier process
 
     def open(self, *, may_read: bool, fork_of: str | None = None) -> None:
-        """Put back what the session, or the one that it is a fork of, held when its last turn was over.
+        """Restore the session, or the one that it is a fork of, as it was after its last turn.
 
         Raises:
-            SessionInUse: Somebody else has it open.
+            SessionInUse: Another process has it open.
             JournalError: Its journal is damaged.
-            AgentError: It is a session with another of the user's agents.
+            AgentError: The session belongs to another of the user's agents.
         """
         if may_read:
             if self._terms.shared is not None:
@@ -189,7 +189,7 @@ class Session:
                 raise
 
     def _put_back(self, fork_of: str | None) -> None:
-        self.journal.hold()  # what is read afterwards nobody else changes
+        self.journal.hold()  # from here on nobody else changes what is read
         agent, file = self.agent, self._file if fork_of is None else self._file_of(fork_of)
         kept = file.load(self._main if self._terms.keeps_messages else None)
         self._require_agent(kept, fork_of or self._terms.session)
@@ -217,7 +217,7 @@ class Session:
         self._restore_working()
 
     def _restore_working(self) -> None:
-        """Put back the running task, unless nobody went on with it for too long, or it cannot be read."""
+        """Restore the running task, unless it was left alone for too long, or cannot be read."""
         working = dict(self._kept.working or {})
         at = working.pop("at", None)
         with suppress(InvalidRecord, KeyError, ValueError, AttributeError):
@@ -227,7 +227,7 @@ class Session:
                 self.agent.tasks.restore(working)
 
     def _holds(self, since: Any) -> bool:
-        """Return whether what was noted then may still stand in working memory."""
+        """Return whether something noted at that time may still stand in working memory."""
         return (self._clock() - parse_time(str(since))).total_seconds() <= self._settings.working.ttl
 
     def _require_agent(self, kept: Kept | None, session: str) -> None:
@@ -236,12 +236,12 @@ class Session:
             raise AgentError(f"The session {session!r:.60} is one with {whose}. Begin one of another name.")
 
     def finish(self) -> Resumed | None:
-        """Let a turn that was cut off go on to its end; None without one.
+        """Let a turn that was cut off continue to its end; return None if there is none.
 
-        One that is too old, or whose model an SDK asked, is set aside: what was done in it is told.
+        A turn that is too old, or whose model was run by an SDK, is set aside, and what was done in it is reported.
 
         Raises:
-            TurnLeft: A person was asked about a call, and would rather decide later.
+            TurnLeft: A person was asked about a call, and wants to decide later.
         """
         if self._cut_off_after is None:
             return None
@@ -267,7 +267,7 @@ class Session:
         return Resumed(turn, reply, is_kept=self.fault is None, remark=remark)
 
     def _set_aside(self, turn: OpenTurn) -> None:
-        """Leave a turn unfinished; recall memory tells later what it was."""
+        """Leave a turn unfinished; recall memory later tells what it was."""
         agent, terms = self.agent, self._terms
         told = (terms.account or account_of)(turn)
         self._cut_off_after, agent.turn_id = None, turn.turn_id
@@ -279,7 +279,7 @@ class Session:
         self.journal.closed()
 
     def _do_again_what_the_session_lost(self, turn: OpenTurn) -> None:
-        """Put into working memory what the model noted in a turn that does not go on; what steered it then, stays."""
+        """Restore to working memory what the model noted in a turn that does not continue, with that turn's taint."""
         books = self.agent.toolbox.books
         for call in (call for answer in turn.answers for call in answer.tool_calls):
             found = turn.finished.get(call.id)
@@ -290,15 +290,15 @@ class Session:
     # --- turns
 
     def step(self, text: str) -> AgentResponse:
-        """Answer one message of the user, after a turn that was cut off, and write the session down."""
+        """Answer one message of the user, first resolving a turn that was cut off, and save the session."""
         resumed = self.finish()
         return after(resumed, self.run(lambda: self.agent.respond(text)))
 
     def run(self, turn: Callable[[], AgentResponse], *, is_off_record: bool = False) -> AgentResponse:
-        """Run one turn. One that the disk stops is as if it had been killed, and goes on with ``finish``.
+        """Run one turn. A turn stopped by the disk counts as killed, and continues with ``finish``.
 
         Raises:
-            TurnStopped: The disk took nothing more; what was done stays done.
+            TurnStopped: The disk cannot be written; what was done stays done.
         """
         if self._has_to_open_anew:
             raise TurnStopped("The last turn could not be kept. Open the conversation anew: it goes on with that turn.")
@@ -317,7 +317,7 @@ class Session:
 
     @contextmanager
     def _as_if_killed_by_the_disk(self) -> Iterator[None]:
-        """Take back what the prompt held before a turn that the disk stops; one that fails otherwise is over."""
+        """Restore the prompt from before a turn that the disk stopped; a turn that fails otherwise is over."""
         agent, main = self.agent, self._main
         messages, summary, before = list(main.messages), main.summary, agent.turn_id
         working = copy.deepcopy(agent.working.__dict__)
@@ -330,14 +330,14 @@ class Session:
                 raise
             was_opened = self.journal.is_open
             self._cut_off_after = before if was_opened and self._replays else None
-            self._has_to_open_anew = was_opened and not self._replays  # what an SDK holds cannot be taken back
+            self._has_to_open_anew = was_opened and not self._replays  # what an SDK holds cannot be restored
             main.messages, main.summary, agent.turn_id = messages, summary, before
             agent.working.__dict__.update(working)
             if isinstance(error, SessionInUse | TurnLeft):
                 raise
             raise TurnStopped(_told(error, was_opened=was_opened)) from error
         except BaseException:
-            self.journal.closed()  # whoever listens is told that it failed; what was done in it is not done again
+            self.journal.closed()  # listeners learn that it failed; what was done in it is not repeated
             raise
         finally:
             self._is_running = False
@@ -345,21 +345,21 @@ class Session:
     # --- the file
 
     def keep(self) -> None:
-        """Write the session down between two turns, where its task changed; within a turn its end does that."""
+        """Save the session between two turns, if its task changed; within a turn, the turn's end does that."""
         if self._terms.is_kept() and not self._is_running:
             self._save()
 
     def clean(self) -> int:
-        """Take what came from outside, and what was made of it, out of the prompt; return how many messages left."""
+        """Remove outside content, and what was composed from it, from the prompt; return how many messages left."""
         left: int = self.agent.clean()
         self.keep()
         return left
 
     def end(self, *, single: bool = False) -> Sequence[Mapping[str, Any]]:
-        """Draw what lasts from the turns that nobody looked at yet, as the conversation ends; return what was kept.
+        """Draw lasting facts from the turns not examined yet, as the conversation ends; return what was kept.
 
-        Where a ``single`` turn ends and the model waits, rules look at what this process heard, and the model later at
-        all of it: as turns leave the prompt, as a longer conversation ends, or with a consolidation.
+        After a ``single`` turn whose model waits, rules examine what this process heard; the model examines all of it
+        later: when turns leave the prompt, when a longer conversation ends, or at a consolidation.
         """
         before = self._kept.drawn
         waits = single and self._terms.waits and self._terms.extract is not None
@@ -369,10 +369,10 @@ class Session:
         return kept
 
     def draw(self, before: int | None = None) -> Sequence[Mapping[str, Any]]:
-        """Offer to the gate what lasts of the turns not looked at yet, of those ``before`` one; return what was kept.
+        """Offer the lasting facts of unexamined turns, or those ``before`` one, to the gate; return what was kept.
 
-        Only what was kept of them with the user's agreement is looked at, and only once. The words are those that the
-        user said, and a reply counts as far as nothing from outside steered it.
+        Only turns stored with the user's agreement are examined, and only once. The words are those that the user
+        said, and a reply counts only as far as nothing from outside steered it.
         """
         first, last = self._kept.drawn, self.agent.turn_id if before is None else before - 1
         kept = self._drawn_from(first, last, self._terms.extract)
@@ -389,7 +389,7 @@ class Session:
         fresh = [one for one in turns if one.turn_id is not None and first < one.turn_id <= last]
         said = [one.text for one in fresh if one.role == "user"]
         if said and all(map(GREETING.match, said)):
-            return []  # nothing lasts of a greeting, and what draws is not loaded for it
+            return []  # a greeting leaves nothing lasting, so the extractor is not loaded for it
         archive: Any = tools.archive
         records = archive.records(user_id=self._terms.user, session_id=self._terms.session, status=None)
         if {one.turn_id for one in fresh} <= {one.turn_id for one in records}:
@@ -401,7 +401,7 @@ class Session:
         return list(tools.events[place:])
 
     def close(self) -> None:
-        """Let other processes into the session."""
+        """Release the session for other processes."""
         self.journal.close()
         if self._terms.shared is not None:
             self._terms.shared.leave(self._terms.user, self._terms.session)
@@ -414,7 +414,7 @@ class Session:
         return SessionFile(self._terms.folder, self._terms.user, session, self._terms.sealer)
 
     def _save(self) -> bool:
-        """Write the session down as it stands now; return whether the disk took it."""
+        """Save the session in its current state; return whether the disk could be written."""
         agent, now = self.agent, to_text(self._clock())
         agent.working.passing = {text: since or now for text, since in agent.working.passing.items()}
         working = agent.tasks.to_data()
@@ -439,12 +439,12 @@ class Session:
 
 
 def after(resumed: Resumed | None, reply: AgentResponse) -> AgentResponse:
-    """Return a reply that also tells of the turn that was cut off before it, if there was one."""
+    """Return a reply that also reports the turn that was cut off before it, if there was one."""
     return reply if resumed is None else replace(reply, data={**reply.data, "resumed": resumed.to_data()})
 
 
 def lacks_room(data: Mapping[str, Any]) -> bool:
-    """Return whether the report of a turn tells of something that the disk had no room to store."""
+    """Return whether the report of a turn mentions something that did not fit on the disk."""
     return any(call["error"] and str(call["result"]).endswith(MAKE_ROOM) for call in data["tool_calls"])
 
 
@@ -459,20 +459,20 @@ def _told(error: Exception, *, was_opened: bool) -> str:
     return f"{said} Nothing was done. Say it again once that is mended."
 
 
-# --- files of an SDK's own
+# --- an SDK's own files
 
 
 def state_file(folder: Path, user_id: str, session_id: str, suffix: str) -> Path:
-    """Return where a session is kept; the names tell nobody whose it is but who asks by user, as an erasure does."""
+    """Return the file of a session; its name identifies the user only to a search for that user, such as an erasure."""
     session = _digest(f"{user_id}\n{session_id}")
     return folder / _digest(user_id) / f"{session}{suffix}"
 
 
 def prepare_database(path: Path) -> None:
-    """Make ``path`` fit to be opened: for this account only, and set aside where somebody damaged what is there.
+    """Prepare ``path`` for opening: accessible to this account only; a damaged file is set aside.
 
-    Made before anything opens it, so that it is never readable for other accounts, not even for a moment. A session
-    whose file was damaged starts anew, and recall memory has its turns.
+    It is created before anything opens it, so that other accounts can never read it, not even for a moment. A
+    session whose file was damaged starts anew, while recall memory keeps its turns.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -488,18 +488,18 @@ def _is_whole(path: Path) -> bool:
         try:
             found: tuple[str, ...] = connection.execute("PRAGMA quick_check(1)").fetchone()
             return found == ("ok",)
-        except sqlite3.OperationalError:  # somebody else is busy with it
+        except sqlite3.OperationalError:  # another process is using it
             raise
         except sqlite3.DatabaseError:
             return False
 
 
 def remove_database(path: Path) -> None:
-    """Take a database off the disk, with the journals that SQLite keeps beside it and whatever was set aside."""
+    """Delete a database, together with SQLite's journals and the files that were set aside."""
     for file in path.parent.glob(f"{path.name}*"):
         file.unlink(missing_ok=True)
 
 
 def _digest(name: str) -> str:
-    # Names of people and sessions are no file names: they may hold slashes.
+    # User and session names are not file names: they may contain slashes.
     return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""What a project was compiled with, and what the environment of a run adds."""
+"""The settings a project was compiled with, and what the environment of a run adds."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _COMMENT = re.compile(r"(?:^|\s+)#.*")
 
 @dataclass(frozen=True)
 class Project:
-    """A generated project, as its files lie on the disk."""
+    """A generated project, as its files are on disk."""
 
     name: str
-    """What people call it."""
+    """Its display name."""
     model: str
-    """The model to ask where the environment names none."""
+    """The model to use if the environment names none."""
     folder: Path
     compiled: Path
-    """What was compiled from the store."""
+    """The folder of files compiled from the store."""
     conversation: str = "agent.conversation"
     """The module that reaches the model; loaded when a turn needs it, because an SDK takes seconds to load."""
 
@@ -53,7 +53,7 @@ def _say(message: str) -> None:
 
 
 def project_of(package: ModuleType) -> Project:
-    """Return the project whose own package, with its ``NAME`` and ``MODEL``, is handed in."""
+    """Return the project of the given package, which defines ``NAME`` and ``MODEL``."""
     place = Path(str(package.__file__)).resolve().parent
     return Project(package.NAME, package.MODEL, place.parent, place / "compiled", f"{package.__name__}.conversation")
 
@@ -64,13 +64,13 @@ class ProjectSettings:
 
     project: Project
     values: Mapping[str, Any]
-    """The settings of the store, as they were when the project was rendered."""
+    """The settings of the store at the time the project was rendered."""
     policies: tuple[Mapping[str, Any], ...]
     domains: tuple[Mapping[str, Any], ...]
     memory_folder: Path
     """The root of the store that holds this agent's memory."""
     context: Mapping[str, Any]
-    """What the host says about itself; the policies read it, and no model or user text can set it."""
+    """What the host says about itself; policies read it, and no model or user text can set it."""
     timeout: float
     """Seconds to wait for the model."""
     environment: Mapping[str, str]
@@ -82,22 +82,22 @@ class ProjectSettings:
 
     @property
     def model(self) -> str:
-        """Return the model to ask."""
+        """Return the model to use."""
         return self.environment.get("MODEL") or self.project.model
 
     @property
     def limits(self) -> MemorySettings:
-        """Return what the store says about memory."""
-        # A project that was rendered by an earlier memkit does not say everything.
+        """Return the store's memory settings."""
+        # A project rendered by an earlier memkit lacks some of them.
         return MemorySettings.from_mapping({name: self.values[name] for name in MEMORY_SECTIONS if name in self.values})
 
     @property
     def state_folder(self) -> Path:
-        """Return the folder of what this clone is in the middle of, which nobody else can name."""
+        """Return the folder of this clone's work in progress, whose name nobody else can derive."""
         return state_folder(self.memory_folder)
 
     def open_archive(self, user: str | None, **more: Any) -> ArchivalStore:
-        """Return long-term memory where the store keeps it; without a user one that is forgotten with the process."""
+        """Return long-term memory where the store keeps it; without a user, one that is forgotten with the process."""
         if user is None:
             return ArchivalStore(None, settings=self.limits, **more)
         place = str(self.values.get("backends", {}).get("archive", "files"))
@@ -112,7 +112,7 @@ class ProjectSettings:
         return ArchivalStore(self.memory_folder, settings=self.limits, **more)
 
     def shared_state(self) -> RedisState | None:
-        """Return where sessions and turns are shared with other instances; None where they are not."""
+        """Return where sessions and turns are shared with other instances; None if they are not."""
         place = str(self.values.get("backends", {}).get("working", "files"))
         if place == "files":
             return None
@@ -128,7 +128,7 @@ class ProjectSettings:
         return open_working(where, root=self.state_folder, name=name, ttl=lasts, note=_say)
 
     def make_store(self) -> None:
-        """Give a memory folder of its own the project's ``memkit.yaml``, so that memkit's commands work on it."""
+        """Put the project's ``memkit.yaml`` into a separate memory folder, so that memkit's commands work on it."""
         manifest = self.memory_folder / MANIFEST
         if not manifest.exists():
             self.memory_folder.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ class ProjectSettings:
 
 
 def load_settings(project: Project, environment: Mapping[str, str] | None = None) -> ProjectSettings:
-    """Return the settings of this process; the environment wins over the file ``.env`` in the working directory."""
+    """Return the settings of this process; the environment overrides the ``.env`` file in the working directory."""
     found = os.environ if environment is None else environment
     variables = {**dotenv(Path(".env")), **found}
     values = _compiled(project.compiled / "settings.json", dict)
@@ -155,13 +155,13 @@ def load_settings(project: Project, environment: Mapping[str, str] | None = None
 
 
 def _compiled(path: Path, kind: type) -> Any:
-    """Return a file that was compiled from the store; raises ``CannotServe`` where it is damaged."""
+    """Return the content of a file compiled from the store; raise ``CannotServe`` if it is damaged."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CannotServe(f"{path} cannot be used: {error}. Render the project again.") from error
     if not isinstance(content, kind):
-        # An empty object in the place of the policies would otherwise be a set without any.
+        # An empty object in place of the policies would otherwise count as an empty set.
         raise CannotServe(f"{path} cannot be used: it does not hold a {kind.__name__}. Render the project again.")
     return content
 
@@ -193,7 +193,7 @@ def _number(name: str, text: str) -> float:
 
 
 def dotenv(path: Path) -> dict[str, str]:
-    """Return the variables in a file of ``NAME=value`` lines; a missing file, or a folder of that name, holds none."""
+    """Return the variables in a file of ``NAME=value`` lines; none if the file is missing or a folder."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (FileNotFoundError, IsADirectoryError):
@@ -207,7 +207,7 @@ def dotenv(path: Path) -> dict[str, str]:
 
 
 def unquoted(value: str) -> str:
-    """Return ``value`` without the quotes around it, and without a comment behind it.
+    """Return ``value`` without enclosing quotes and without a trailing comment.
 
     >>> unquoted('"a b"'), unquoted("a'b"), unquoted("'#a' # b"), unquoted("a#b # c")
     ('a b', "a'b", '#a', 'a#b')

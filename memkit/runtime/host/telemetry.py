@@ -1,7 +1,7 @@
-"""Spans and metrics of what an agent does, by the OpenTelemetry API, from the events that its account is kept by.
+"""Spans and metrics of an agent, through the OpenTelemetry API, derived from the events of its account.
 
-Whoever puts rooms together imports this where the program uses OpenTelemetry, so that its API is there by then. Names
-are those of the GenAI conventions. No text leaves unless the environment says so, and then masked.
+It is imported when rooms are put together in a program that uses OpenTelemetry, so that the API is present by then.
+Names follow the GenAI conventions. No text is exported unless the environment allows it, and then it is masked.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ OPERATIONS: Mapping[str, str] = {
 }  # fmt: skip
 """Event of the account → operation of the conventions."""
 GATE: Mapping[str, str] = {"write": "admitted", "merge": "merged", "quarantine": "quarantined", "refusal": "refused"}
-"""Event → what the write gate decided."""
+"""Event → decision of the write gate."""
 OWN_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
-"""An id that memkit made; one that an import brought may be anybody's name."""
+"""An id made by memkit; one brought by an import may be anyone's name."""
 TOOL = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 VERDICTS = frozenset({"deny", "ask", "warn", "allow"})
 TOKENS = ("input", "output")
@@ -40,7 +40,7 @@ TOKENS = ("input", "output")
 
 @cache
 def telemetry() -> Telemetry | None:
-    """Return what tells OpenTelemetry, the same for the whole program; None where its API is not there."""
+    """Return the exporter to OpenTelemetry, one for the whole program; None if its API is missing."""
     try:
         return Telemetry()
     except ImportError:
@@ -48,7 +48,7 @@ def telemetry() -> Telemetry | None:
 
 
 def traced(host: Host) -> Host:
-    """Return ``host``, whose turns are told to OpenTelemetry as well."""
+    """Return ``host`` with its turns also reported to OpenTelemetry."""
     told = telemetry()
     if told is None:
         return host
@@ -63,10 +63,10 @@ def traced(host: Host) -> Host:
 
 
 class Telemetry:
-    """Makes spans and metrics of events; what goes wrong here never reaches the agent."""
+    """Turns events into spans and metrics; errors here never reach the agent."""
 
     def __init__(self) -> None:
-        """Find the API; raises ``ImportError`` where it is not there."""
+        """Load the API; raise ``ImportError`` if it is missing."""
         from opentelemetry import context, metrics, trace
 
         self._trace, self._context = trace, context
@@ -79,12 +79,12 @@ class Telemetry:
         self._recalled = meter.create_counter("memkit.recall.records")
 
     def account(self, event: Mapping[str, Any]) -> None:
-        """Tell one event of the account, as the audit log has it."""
+        """Export one event of the account, in the form of the audit log."""
         with suppress(Exception):
             self._account(event)
 
     def watcher(self) -> Listener:
-        """Return what is told of one agent's turns while they happen."""
+        """Return a listener for the turns of one agent."""
         watching = _Turns(self)
 
         def watch(event: Event) -> None:
@@ -117,23 +117,23 @@ class Telemetry:
             told["memkit.decision"] = GATE[kind]
         self.begin(operation, told).end()
 
-    # ------------------------------------------------------------------ what turns are told by
+    # ------------------------------------------------------------------ building blocks for turns
 
     def begin(self, name: str, told: Mapping[str, Any], under: Any = None) -> Any:
-        """Return a span that has begun, below another one or what the host is doing."""
+        """Start and return a span below ``under`` or the host's current one."""
         parent = None if under is None else self._trace.set_span_in_context(under)
         return self._tracer.start_span(name, context=parent, attributes=told)
 
     def enter(self, span: Any) -> Any:
-        """Let what happens in this thread lie below a span; returns what ``leave`` takes."""
+        """Make a span current in this thread; return the token for ``leave``."""
         return self._context.attach(self._trace.set_span_in_context(span))
 
     def leave(self, token: Any) -> None:
-        """Take that back."""
+        """Undo ``enter``."""
         self._context.detach(token)
 
     def end(self, span: Any, name: str, began: float, error: str = "") -> None:
-        """End a span, with what kind of error it ended by, and count how long it took."""
+        """End a span with its kind of error, if any, and record its duration."""
         told = {"gen_ai.operation.name": name}
         if error:
             told["error.type"] = error
@@ -150,7 +150,7 @@ class Telemetry:
 
 
 class _Turns:
-    """The spans of one agent: a turn, and below it what the model was asked and which tools ran."""
+    """The spans of one agent: a turn, and below it the model requests and tool runs."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
@@ -160,7 +160,7 @@ class _Turns:
         self._guard = threading.Lock()
 
     def told(self, event: Event) -> None:
-        """Begin or end a span by an event."""
+        """Begin or end a span for an event."""
         with self._guard:
             known = getattr(self, f"_{event.kind}", None)
             if known is not None:
@@ -221,5 +221,5 @@ class _Turns:
 
 
 def captures() -> bool:
-    """Return whether the environment lets text leave."""
+    """Return whether the environment allows text to be exported."""
     return os.environ.get(CAPTURE, "").strip().lower() in ("true", "1", "span_only", "span_and_event")

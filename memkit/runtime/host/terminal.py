@@ -1,8 +1,8 @@
-"""The other end: a person at a terminal or an agent with a shell, what is printed for them, and what a person is asked.
+"""The user's end: a person at a terminal or an agent with a shell, what is printed for them, and what they are asked.
 
-What vouches for text of others takes a person. An agent can set and unset variables, so this keeps an honest one from
-vouching by mistake, and no other. What a model or a memory says can be hostile, and a terminal obeys it, so nothing is
-printed but as harmless text.
+Vouching for other people's text is reserved to a person. An agent can set and unset variables, so this stops an
+honest agent from vouching by mistake, and no other. What a model or a memory says can be hostile, and a terminal obeys
+it, so everything printed is made harmless first.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ AGENTS: Mapping[str, str] = {
     "GEMINI_CLI": "gemini",
     "MEMKIT_AGENT": "",
 }
-"""Variables that agents set for the programs they start, and who that is; the last one says its name itself."""
+"""Variables that agents set for the programs they start, with the agent's name; the last one carries its own."""
 PERSON = "MEMKIT_PERSON"
-"""What a host sets to 1 where a person stands behind such a program."""
+"""Set to 1 by a host when a person stands behind such a program."""
 
 
 def agent_at_work() -> str | None:
-    """Return the variable that says that an agent runs this and no person; None where a person may."""
+    """Return the variable showing that an agent, not a person, runs this; None if it may be a person."""
     if os.environ.get(PERSON) == "1" or (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
         return None
     return next((name for name in AGENTS if os.environ.get(name)), None)
 
 
 def writer() -> str:
-    """Return who writes memory here, as a record's ``actor`` says it: a person, or an agent by its name."""
+    """Return who writes memory here, in the form of a record's ``actor``: a person, or an agent by name."""
     variable = agent_at_work()
     if variable is None:
         return "person"
@@ -49,13 +49,13 @@ def writer() -> str:
 
 
 def speaker() -> str:
-    """Return who writes in a conversation: its agent; or the agent that types in the user's place, by its name."""
+    """Return who writes in a conversation: its agent, or the agent that types in the user's place, by name."""
     who = writer()
     return "agent" if who == "person" else who
 
 
 def persons_only(deed: str) -> str | None:
-    """Return why ``deed`` is not done here, or None where a person may have asked for it."""
+    """Return why ``deed`` is refused here, or None if a person may have asked for it."""
     variable = agent_at_work()
     if variable is None:
         return None
@@ -70,17 +70,17 @@ def _is_terminal(stream: object) -> bool:
     return asked is not None and bool(asked())
 
 
-# Text that is safe to print, and what a terminal can show.
+# Text that is safe to print, and the terminal's abilities.
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _KEPT = {"\n", "\t"}
 _NOTHING = str.maketrans("", "", "\n\t")
 _BYTES = range(0xDC80, 0xDD00)
-"""What stands in text for a byte that is no UTF-8, as in the name of a file."""
+"""Characters that stand for non-UTF-8 bytes in text, as in file names."""
 
 
 def harmless(text: str) -> str:
-    r"""Return ``text`` with every control, invisible and line-forging character written as an escape.
+    r"""Return ``text`` with every control, invisible and line-forging character escaped.
 
     Newline and tab stay. Everything else in the Unicode categories Cc, Cf, Cs, Co, Cn, Zl and Zp becomes ``\xNN``,
     ``\uNNNN`` or ``\UNNNNNNNN``, whether or not the output is a terminal, so that logs are safe as well.
@@ -88,13 +88,13 @@ def harmless(text: str) -> str:
     >>> harmless("red: \x1b[31m")
     'red: \\x1b[31m'
     """
-    if text.translate(_NOTHING).isprintable():  # true of less than what is safe, and fast
+    if text.translate(_NOTHING).isprintable():  # stricter than necessary, and fast
         return text
     return "".join(_escaped(char) for char in text)
 
 
 def one_line(text: str, width: int = 0) -> str:
-    """Return ``text`` harmless and on one line, cut with an ellipsis to ``width`` characters where one is given."""
+    """Return ``text`` harmless and on one line, truncated with an ellipsis to ``width`` characters if that is given."""
     line = harmless(" ".join(text.split()))
     if width and len(line) > width:
         return line[: width - 1] + "…"
@@ -102,7 +102,7 @@ def one_line(text: str, width: int = 0) -> str:
 
 
 def shell_word(text: str) -> str:
-    r"""Return ``text`` as a shell takes it for one word that is safe to print, also where it is not UTF-8.
+    r"""Return ``text`` quoted as one shell word that is safe to print, even if it is not UTF-8.
 
     >>> print(shell_word("my store"), shell_word("s\udcff"))
     'my store' $'s\xff'
@@ -123,7 +123,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """Return names in a row, of many the first ones and how many there are besides.
+    """Return the names as a list in words; if there are too many, the first ones and the number of the rest.
 
     >>> listed(["a", "b", "c"], most=2)
     'a, b and 1 more'
@@ -149,7 +149,7 @@ def _escaped(char: str) -> str:
 
 
 def tainted(origins: Sequence[str]) -> str:
-    """Return how a person is told what may have steered a text; nothing where it is clean.
+    """Return, for a person, which origins may have steered a text; empty if it is clean.
 
     >>> tainted(["tool:web", "https://a.example"])
     'from outside: tool:web, https://a.example'
@@ -160,30 +160,30 @@ def tainted(origins: Sequence[str]) -> str:
 
 
 def is_able_terminal(stream: TextIO | None = None) -> bool:
-    """Return whether standard output, or ``stream``, is a terminal on which more can be done than print lines.
+    """Return whether standard output, or ``stream``, is a terminal that can do more than print lines.
 
-    A screen reader (``ACCESSIBLE``) reads lines; what is drawn anew it would read again and again.
+    A screen reader (``ACCESSIBLE``) reads lines; it would read redrawn output again and again.
     """
     able = (os.environ.get("TERM") or "dumb") not in ("dumb", "unknown") and not os.environ.get("ACCESSIBLE")
     return able and (stream or sys.stdout).isatty()
 
 
 def is_drawn(stream: TextIO | None = None) -> bool:
-    """Return whether rows are drawn, and not written as a pipe gets them."""
+    """Return whether rows are drawn rather than written in the form for pipes."""
     return is_able_terminal(stream) or bool(os.environ.get("FORCE_COLOR"))
 
 
 def is_coloured(stream: TextIO | None = None) -> bool:
-    """Return whether what is written there may have colours."""
+    """Return whether output to the stream may be coloured."""
     return is_drawn(stream) and not os.environ.get("NO_COLOR")
 
 
 COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")
-"""What stands before the last column of a line, by the gap behind it."""
+"""Everything before the last column of a line, identified by the gap after it."""
 
 
 def fitted(text: str) -> str:
-    """Return ``text`` as the terminal shows it best; unchanged where it goes into a file or a pipe."""
+    """Return ``text`` wrapped for the terminal; unchanged for a file or a pipe."""
     if not sys.stdout.isatty():
         return text
     import shutil
@@ -193,9 +193,9 @@ def fitted(text: str) -> str:
 
 
 def broken(line: str, width: int) -> str:
-    """Return a line in pieces of at most ``width`` characters, what follows the first below its second column.
+    """Break a line into pieces of at most ``width`` characters; continuations are aligned with its second column.
 
-    A word that is longer stays whole, so that it can be copied.
+    A longer word is not split, so that it can be copied.
 
     >>> print(broken("/core  Show core memory.", 20))
     /core  Show core
@@ -222,11 +222,11 @@ def broken(line: str, width: int) -> str:
     return "\n".join(pieces)
 
 
-# What is printed for a person, and what they are asked.
+# Printing for a person, and asking them.
 
 
 class Streams(NamedTuple):
-    """Where a run reads and writes."""
+    """The streams of a run."""
 
     given: TextIO
     result: TextIO
@@ -234,18 +234,18 @@ class Streams(NamedTuple):
 
     @property
     def interactive(self) -> bool:
-        """Return whether a person sits at the other end."""
+        """Return whether a person is at the other end."""
         return _is_terminal(self.given) and _is_terminal(self.messages)
 
 
 WAIT = 3.0
-"""Seconds in which a pipe beside the words has to bring something; a program may leave one open for nothing."""
+"""Seconds within which a pipe given besides the words must deliver something; programs often leave one open unused."""
 MOST = 1_000_000
-"""Characters of it."""
+"""The most characters read from it."""
 
 
 def beside(given: TextIO, tell: Callable[[str], None]) -> str:
-    """Return what a pipe or a file brings beside the words given; nothing from a terminal or a silent pipe."""
+    """Return what a pipe or a file brings besides the given words; empty for a terminal or a silent pipe."""
     if _is_terminal(given):
         return ""  # what a person types there answers questions
     import select
@@ -267,7 +267,7 @@ def beside(given: TextIO, tell: Callable[[str], None]) -> str:
 
 
 class Questions:
-    """Asks whoever sits at a terminal."""
+    """Asks the person at the terminal."""
 
     def __init__(self, given: TextIO, messages: TextIO) -> None:
         self._given = given
@@ -280,10 +280,10 @@ class Questions:
         return self.confirmed(f"Run {_shown(name, args)}?{why}")
 
     def settle(self, call: ToolCall) -> str:
-        """Return what became of a call that was cut off, or what is to become of it.
+        """Return what became of an interrupted call, or what is to be done with it.
 
         Raises:
-            TurnLeft: Nobody answers any more, so the turn stays as it is.
+            TurnLeft: Nobody is answering any more, so the turn stays as it is.
         """
         from ..loop.journal import DONE, LEAVE, RUN
         from ..loop.journal_file import TurnLeft
@@ -314,15 +314,15 @@ def _shown(name: str, args: Mapping[str, Any] | str) -> str:
 
 
 class Showing:
-    """Listens to the turns of a conversation; a model that does not stream is shown when its turn is over."""
+    """Shows a conversation's turns; the answer of a model that does not stream appears at the end of its turn."""
 
     def __init__(self, result: TextIO) -> None:
         self._result = result
         self._shown = ""
-        """What was shown of the model's present answer."""
+        """The part of the model's current answer that has been shown."""
 
     def __call__(self, event: Event) -> None:
-        """Show the text that an event brings."""
+        """Show the text that an event carries."""
         if event.kind == "text":
             self._shown += event.data["delta"]
             print(harmless(event.data["delta"]), end="", file=self._result, flush=True)
@@ -330,7 +330,7 @@ class Showing:
             self._end_line()
 
     def settle(self, message: str) -> None:
-        """Show of the whole message what was not shown while it came."""
+        """Show the part of the complete message that has not been shown yet."""
         said = self._shown.strip()
         if not message.startswith(said):
             self._end_line()

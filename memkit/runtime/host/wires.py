@@ -1,4 +1,4 @@
-"""What goes over any wire to a model: what it made up, in a form that a server takes back with the conversation."""
+"""Protocol-independent clean-up: makes a model's own output acceptable to a server when it is sent back."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import re
 from ..loop.bound import read_arguments
 
 UNNAMED = "unknown_tool"
-"""In the place of a name that no server would take back."""
+"""Replaces a name that no server would accept back."""
 TOO_MANY = "Not run: too many calls in one turn."
-"""What a model is told of a call behind the bound of its turn."""
+"""What a model is told of a call beyond the turn's limit."""
 STOPPED = "Not known: the process ended before this call came back."
 """The result of a call in whose turn the process was killed."""
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def sendable_name(name: str) -> str:
-    """Return ``name`` if it can be a tool's, and otherwise a stand-in.
+    """Return ``name`` if it is a valid tool name, and otherwise a stand-in.
 
     >>> sendable_name("note"), sendable_name("rm -rf"), sendable_name("")
     ('note', 'unknown_tool', 'unknown_tool')
@@ -26,9 +26,9 @@ def sendable_name(name: str) -> str:
 
 
 def sendable_text(text: str) -> str:
-    r"""Return ``text`` with the halves of surrogate pairs put together; a half that stays alone becomes a mark.
+    r"""Return ``text`` with split surrogate pairs joined; an unpaired half becomes a replacement character.
 
-    A server may cut a character in two, and neither half is text by itself.
+    A server may cut a character in two, and neither half is text on its own.
 
     >>> sendable_text("\ud83d" + "\ude42") == "\U0001f642", sendable_text("a\ud83db") == "a\ufffdb"
     (True, True)
@@ -37,7 +37,7 @@ def sendable_text(text: str) -> str:
 
 
 def sendable_arguments(text: str) -> str:
-    r"""Return ``text`` if it is a JSON object, and otherwise a JSON string of it, which no tool takes for arguments.
+    r"""Return ``text`` if it is a JSON object, and otherwise a JSON string of it, which no tool mistakes for arguments.
 
     >>> sendable_arguments('{"a": 1}'), sendable_arguments('{"a": ')
     ('{"a": 1}', '"{\\"a\\": "')
@@ -46,26 +46,26 @@ def sendable_arguments(text: str) -> str:
 
 
 def arguments_as_sent(sendable: str) -> str:
-    r"""Return what the model sent, of which ``sendable_arguments`` made ``sendable``.
+    r"""Return the text that the model sent, undoing ``sendable_arguments``.
 
     >>> arguments_as_sent('{"a": 1}'), arguments_as_sent('"{\\"a\\": "')
     ('{"a": 1}', '{"a": ')
     """
     try:
         value = json.loads(sendable)
-    except ValueError:  # it did not pass there
+    except ValueError:  # not the output of that function
         return sendable
     return value if isinstance(value, str) else sendable
 
 
 class CallNumbers:
-    """Tells the calls of one streamed answer apart; some servers give each the same index, or none."""
+    """Tells the calls of one streamed answer apart; some servers give every call the same index, or none."""
 
     def __init__(self) -> None:
         self._seen: list[tuple[int | None, str]] = []
 
     def number_of(self, index: int | None, call_id: str | None) -> int:
-        """Return the number of the call to which a part with this index and id belongs.
+        """Return the number of the call that a part with this index and id belongs to.
 
         >>> numbers = CallNumbers()
         >>> numbers.number_of(0, "a"), numbers.number_of(0, None), numbers.number_of(0, "b"), numbers.number_of(1, "c")

@@ -1,7 +1,7 @@
-"""What the memory room promises: its answers, what the write gate may ask of the archive, and what may be tuned.
+"""The memory room's interface: its results, what the write gate may ask of the archive, and the settings.
 
-Values here and in ``record`` are named tuples: every search, a process of its own, defines them when it starts, and a
-dataclass takes seven times as long.
+Values here and in ``record`` are named tuples: every search is a process of its own that defines them at start-up,
+and dataclasses take seven times as long.
 """
 
 import re
@@ -14,19 +14,19 @@ from .record.record import Draft, Origin, Record
 
 
 class StoreKeys(NamedTuple):
-    """What an archive does with keys, which lie outside of it."""
+    """An archive's access to keys, which lie outside of it."""
 
     sealer: Sealer = NoSealer()
-    """Hides texts of users in lines, and opens them again."""
+    """Encrypts users' texts in lines, and decrypts them."""
     tombstone_key: Callable[[], bytes | None] = lambda: None
-    """Returns the key by which a value is known that was erased; None where it is not here."""
+    """Returns the key by which an erased value is recognised; None if it is not on this machine."""
 
 
 NO_KEYS = StoreKeys()
 
 
 class Circumstances(Protocol):
-    """In which session, for which agent and for which task somebody asks."""
+    """The session, agent and task in which a question is asked."""
 
     @property
     def session_id(self) -> str | None:
@@ -38,11 +38,11 @@ class Circumstances(Protocol):
 
     @property
     def task_tags(self) -> Sequence[str]:
-        """Return what records of the task at hand are marked with; they come first among equals."""
+        """Return the tags of the current task; records with them come first among equals."""
 
 
 class Within(NamedTuple):
-    """Circumstances that are said."""
+    """Explicitly given circumstances."""
 
     session_id: str | None = None
     agent_id: str | None = None
@@ -53,7 +53,7 @@ ANYWHERE = Within()
 
 
 class Decision(NamedTuple):
-    """What became of an offer.
+    """The result of an offer.
 
     >>> archive = ArchivalStore()
     >>> first, again = (archive.offer(Draft("Ada lives in Bergen"), Origin("user", "ada")) for _ in range(2))
@@ -64,28 +64,28 @@ class Decision(NamedTuple):
     decision: str
     """admitted | merged | quarantined | refused"""
     id: str | None
-    """The new record, or the one it was merged into; None when refused."""
+    """The new record, or the one it was merged into; None if refused."""
     reasons: tuple[Reason, ...] = ()
 
 
 class Judgement(NamedTuple):
-    """What the gate says about an offer; the archive carries it out."""
+    """The gate's verdict on an offer, which the archive carries out."""
 
     decision: str
     """admitted | merged | quarantined | refused"""
     reasons: tuple[Reason, ...] = ()
     record_fields: Mapping[str, JSON] = EMPTY
-    """Fields of the record as the gate wants them written, such as trust; they win over the draft's."""
+    """Record fields as the gate wants them written, such as trust; they override the draft's."""
     merge_into: str | None = None
     """The record that an offer with decision ``merged`` is evidence for."""
     supersedes: str | None = None
-    """The record that this one takes the place of; wins over the draft's."""
+    """The record that this one replaces; overrides the draft's."""
     outweighs: tuple[str, ...] = ()
-    """Further records whose place it takes."""
+    """Further records that it replaces."""
 
 
 class Tombstone(NamedTuple):
-    """What keeps a value from coming back."""
+    """Keeps a value from coming back."""
 
     kind: str
     """rejected | erased"""
@@ -96,57 +96,57 @@ class Tombstone(NamedTuple):
 
 
 Contradicts = Callable[[str, Sequence[str]], Sequence[int]]
-"""Says which of some statements, by their place, cannot be true together with a new one; may raise UnreadableAnswer."""
+"""Returns the indices of those statements that cannot be true together with a new one; may raise UnreadableAnswer."""
 
 
 class UnreadableAnswer(Exception):
-    """Say that a detector of contradictions gave no answer that can be read; the message quotes nothing of it."""
+    """Report that a contradiction detector gave an unreadable answer; the message quotes nothing of it."""
 
 
 class ArchiveView(Protocol):
-    """What the gate may ask of the archive while it judges. Everything is about one user plus what is shared."""
+    """What the gate may ask of the archive while judging. Every query covers one user plus what is shared."""
 
     def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
         """Return live records on the same subject, nearest first, at most twenty."""
 
     def alike(self, text: str, user_id: str, at: float) -> list[Record]:
-        """Return the live records that may be near-duplicates of ``text``, which agree in the share ``at`` of words."""
+        """Return the live records that may be near-duplicates of ``text``, sharing the fraction ``at`` of words."""
 
     def holds(self, record: Record) -> bool:
-        """Return whether the dates of ``record`` let it hold now."""
+        """Return whether the dates of ``record`` make it valid now."""
 
     def is_tombstoned(self, user_id: str, text: str) -> bool:
-        """Return whether this value was rejected or erased for this user, however it is spelled."""
+        """Return whether this value was rejected or erased for this user, in any spelling."""
 
     def session_writes(self, user_id: str, session_id: str) -> int:
-        """Return how many records and edits of core memory this session wrote, by whomever but imports and programs."""
+        """Return how many records and core memory edits this session wrote, except those of imports and programs."""
 
     def live(self, id: str) -> Record | None:
-        """Return the record in its present state if it is live, whoever owns it."""
+        """Return the record in its present state if it is live, no matter who owns it."""
 
     def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
-        """Return the core sections of this user's agent as they stand."""
+        """Return the current core sections of this user's agent."""
 
 
 class Gate(Protocol):
-    """A judge of offers. It decides and changes nothing."""
+    """Judges offers. It decides and changes nothing."""
 
     def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
-        """Return what should become of ``draft``."""
+        """Return the verdict on ``draft``."""
 
     def judge_core(
         self, section: str, text: str, origin: Origin, view: ArchiveView, *, consented: bool = True
     ) -> Judgement:
-        """Return what should become of ``text`` as the whole new content of a core section."""
+        """Return the verdict on ``text`` as the entire new content of a core section."""
 
     def judge_document(
         self, value: JSON, origin: Origin, *, consented: bool = True
     ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
-        """Return why a document may not be kept, and what masks in it what the policy does not let in."""
+        """Return why a document may not be kept, and a function that masks what the policy does not admit."""
 
 
 class Hit(NamedTuple):
-    """A record that a search found.
+    """A record found by a search.
 
     >>> archive = ArchivalStore()
     >>> _ = archive.offer(Draft("Ada prefers espresso"), Origin("user", "ada"))
@@ -158,7 +158,7 @@ class Hit(NamedTuple):
     record: Record
     score: float
     parts: Mapping[str, float]
-    """relevance, confidence, recency, access, task before weighting; bm25 and coverage as they came."""
+    """relevance, confidence, recency, access, task before weighting; bm25 and coverage in raw form."""
 
     @property
     def id(self) -> str:
@@ -172,7 +172,7 @@ class Hit(NamedTuple):
 
 
 class Loser(NamedTuple):
-    """A record that was considered and not returned."""
+    """A record that was considered but not returned."""
 
     id: str
     reason: str
@@ -180,7 +180,7 @@ class Loser(NamedTuple):
 
 
 class SearchReport(NamedTuple):
-    """What a search found, or that nothing relevant is there.
+    """What a search found, or that there is nothing relevant.
 
     >>> archive = ArchivalStore()
     >>> _ = archive.offer(Draft("Ada prefers espresso"), Origin("user", "ada"))
@@ -192,22 +192,22 @@ class SearchReport(NamedTuple):
     hits: tuple[Hit, ...]
     abstained: bool
     losers: tuple[Loser, ...] = ()
-    """What was considered and lost: the nearest to winning first, what is not live last."""
+    """Candidates that lost: the nearest to winning first, those that are not live last."""
     vectors: str = "off"
-    """off | exact | approximate: how what is near in meaning was looked for"""
+    """off | exact | approximate: how nearness in meaning was searched"""
 
 
 ACCOUNTED = 50
-"""So many losers of one recall are written down: enough to answer for it, and no more than a line should hold."""
+"""How many losers of one recall are logged: enough to account for it, and few enough for one line."""
 
 
 def accounted(losers: Iterable[Loser]) -> list[dict[str, str]]:
-    """Return what lost in a recall as its line in the account has it."""
+    """Return the losers of a recall in the form of the account."""
     return [{"id": loser.id, "reason": loser.reason} for loser in islice(losers, ACCOUNTED)]
 
 
 class StoredRecord(NamedTuple):
-    """A record in its present state, with everything that happened to it.
+    """A record in its present state, with its history.
 
     >>> archive, ada = ArchivalStore(), Origin("user", "ada")
     >>> old = archive.offer(Draft("Ada lives in Bergen"), ada)
@@ -223,11 +223,11 @@ class StoredRecord(NamedTuple):
     history: tuple[Mapping[str, JSON], ...] = ()
     """``{op, at, actor, reason}``, oldest first."""
     closed_at: str | None = None
-    """When it was superseded or retired; None while it is neither."""
+    """When it was superseded or retired; None if it is neither."""
     ended: str | None = None
-    """Since when a superseded record is no longer true: where its successor begins."""
+    """Since when a superseded record is no longer true: the beginning of its successor."""
     superseded_by: str | None = None
-    """The id of the record in its place."""
+    """The id of the record that replaced it."""
 
     @property
     def id(self) -> str:
@@ -241,18 +241,18 @@ class StoredRecord(NamedTuple):
 
 
 class ShardProblem(NamedTuple):
-    """Something in the archive's files that a person should look at."""
+    """A problem in the archive's files that a person should look at."""
 
     code: str
     """torn | not-json | bad-record | bad-event | id-conflict | conflict-marker | glued-line | duplicate-line | bom |
-    crlf | unreadable, and what ``fsck`` adds from files and git"""
+    crlf | unreadable, plus those that ``fsck`` adds from files and git"""
     path: str
     """Relative to the store's root."""
     line: int
     message: str
 
 
-# What may be tuned about memory, with the defaults that hold when nobody says otherwise.
+# The settings of memory and their defaults.
 
 
 class WriteSettings(NamedTuple):
@@ -260,18 +260,18 @@ class WriteSettings(NamedTuple):
 
     min_confidence: float = 0.7
     max_per_session: int = 10
-    """Writes of an agent in one session."""
+    """Limit on an agent's writes in one session."""
     require_verification: bool = True
-    """What an agent inferred stays a candidate until confirmed."""
+    """Whether an agent's inferences remain candidates until confirmed."""
     duplicate_at: float = 0.9
     contradictions: str = "open"
     """open | keep_stronger"""
     contradiction_model: str = "off"
-    """off | provider: whether the configured language model is asked as well."""
+    """off | provider: whether the configured language model is consulted as well."""
     secrets: str = "refuse"
     """refuse | mask; no setting stores a credential."""
     personal: str = "refuse"
-    """refuse | mask | allow numbers about a person that carry a checksum."""
+    """refuse | mask | allow personal numbers that carry a checksum."""
     contacts: str = "allow"
     """refuse | mask | allow e-mail addresses and phone numbers."""
     transient: str = "refuse"
@@ -282,13 +282,13 @@ class WriteSettings(NamedTuple):
     """auto | off: whether what the user said and nobody wrote down is drawn from turns as they leave."""
 
     def answered(self, answer: str) -> frozenset[str]:
-        """Return the groups of sensitive findings that get ``answer``, refuse or mask."""
+        """Return the groups of sensitive findings that are answered with ``answer``, refuse or mask."""
         answers = {"secret": self.secrets, "personal": self.personal, "contact": self.contacts}
         return frozenset(group for group, given in answers.items() if given == answer)
 
 
 class Weights(NamedTuple):
-    """How much each part counts in a hit's score."""
+    """The weight of each part in a hit's score."""
 
     relevance: float = 0.5
     confidence: float = 0.2
@@ -298,17 +298,17 @@ class Weights(NamedTuple):
 
 
 class RetrievalSettings(NamedTuple):
-    """How recall chooses and ranks."""
+    """How recall selects and ranks."""
 
     per_turn: int = 5
-    """So many pieces that fit the user's words are put into the prompt of a turn; 0 for none."""
+    """How many pieces that fit the user's words enter the prompt of a turn; 0 for none."""
     min_confidence: float = 0.7
-    """Holds for what enters a prompt."""
+    """Threshold for entering a prompt."""
     constraints_limit: int = 100
     vectors: str = "off"
-    """``off``, or where the host finds the model; the room itself computes no vectors."""
+    """``off``, or where the host finds the model; this room itself computes no vectors."""
     vector_model: str = ""
-    """Name, dimension and digest of the model whose vectors this store uses, written when the first one is made."""
+    """Name, dimension and digest of the model whose vectors this store uses, written with the first vector."""
     vector_floor: float = 0.6
     floor: float = 0.15
     """Share of the query's weight that a record must cover to count as relevant at all."""
@@ -316,7 +316,7 @@ class RetrievalSettings(NamedTuple):
 
 
 class ContextSettings(NamedTuple):
-    """How much the prompt holds."""
+    """Limits on the content of the prompt."""
 
     max_tokens: int = 8000
     compress_at: float = 0.8
@@ -324,22 +324,22 @@ class ContextSettings(NamedTuple):
     core_section_limit: int = 2000
     """In characters."""
     summary_model: str = "off"
-    """``off``, or the model that sums up what is paged out; the host opens it."""
+    """``off``, or the model that summarises what is paged out; opened by the host."""
 
 
 class ConversationSettings(NamedTuple):
-    """How many messages the prompt holds, whatever their size."""
+    """How many messages the prompt holds, regardless of their size."""
 
     max_messages: int = 50
-    """More than these are never kept."""
+    """Never more than this many are kept."""
     summarize_at: int = 30
-    """With more than these when the user speaks, the oldest are summed up."""
+    """If there are more than this when the user speaks, the oldest are summarised."""
     keep: int = 10
-    """So many of the newest stay after that."""
+    """How many of the newest remain after that."""
 
 
 class RecallSettings(NamedTuple):
-    """How long turns stay findable."""
+    """How long turns can be found."""
 
     max_items: int = 1000
     ttl: float = 7 * 86400.0
@@ -348,28 +348,28 @@ class RecallSettings(NamedTuple):
 
 
 class WorkingSettings(NamedTuple):
-    """How much of a running task stays."""
+    """How much of a running task is kept."""
 
     max_items: int = 20
-    """Steps and decisions each; the oldest go first."""
+    """Limit on steps and on decisions; the oldest are dropped first."""
     ttl: float = 86400.0
-    """In seconds: a task that nobody goes on with for longer is over."""
+    """In seconds: a task left alone for longer is over."""
 
 
 class CheckpointSettings(NamedTuple):
-    """How long a turn that was cut off can go on."""
+    """How long a turn that was cut off can be continued."""
 
     ttl: float = 3600.0
-    """In seconds, since its last step."""
+    """In seconds since its last step."""
 
 
 class HeartbeatSettings(NamedTuple):
-    """How much an agent looks after while no user waits."""
+    """How much maintenance an agent does while no user waits."""
 
     most: int = 5
-    """So many chores are done in one heartbeat; the others wait for the next."""
+    """The most chores of one heartbeat; the others wait for the next."""
     within: float = 30.0
-    """In seconds: no chore is begun later than this after the first."""
+    """In seconds: no chore starts later than this after the first."""
 
 
 class ForgetSettings(NamedTuple):
@@ -385,34 +385,34 @@ class ForgetSettings(NamedTuple):
 
 
 class ConsolidateSettings(NamedTuple):
-    """What consolidation may tell in fewer words."""
+    """What consolidation may shorten."""
 
     after: float = 30 * 86400.0
-    """In seconds: what is younger stays as it was told."""
+    """In seconds: younger records stay as they were told."""
     fewest: int = 3
-    """So many events or outcomes of one topic are worth a summary."""
+    """The fewest events or outcomes of one topic that are worth a summary."""
     max_importance: float = 0.5
-    """What matters more stays by itself."""
+    """More important records are left alone."""
 
 
 class PrivacySettings(NamedTuple):
     """What users and operators decided about being remembered."""
 
     consent: str = "agent"
-    """``agent``: what an agent stores needs the user's consent; ``always``: what anybody stores does."""
+    """``agent``: what an agent stores needs the user's consent; ``always``: everything stored does."""
     long_term: str = "on"
-    """``off``: nothing is stored or recalled beyond a session, whoever asks."""
+    """``off``: nothing is stored or recalled beyond a session, for anyone."""
 
 
 class CoreSettings(NamedTuple):
-    """Which sections core memory has besides persona, human and system."""
+    """The sections of core memory besides persona, human and system."""
 
     sections: Mapping[str, Mapping[str, int]] = {}
-    """What each may hold in characters, as ``limit``, by its name; an agent may write in them in its own words."""
+    """The character limit of each section by name, under ``limit``; an agent may write in them in its own words."""
 
 
 class MemorySettings(NamedTuple):
-    """Everything that may be tuned about memory.
+    """All settings of memory.
 
     >>> settings = MemorySettings.from_mapping({"retrieval": {"per_turn": 3}, "forget": {"max_age": "30d"}})
     >>> settings.retrieval.per_turn, settings.forget.max_age, settings.context.max_tokens
@@ -435,12 +435,12 @@ class MemorySettings(NamedTuple):
     core: CoreSettings = CoreSettings()
 
     def section_limit(self, section: str) -> int:
-        """Return how many characters a core section may have."""
+        """Return the character limit of a core section."""
         return self.core.sections.get(section, {}).get("limit", self.context.core_section_limit)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, JSON]) -> "MemorySettings":
-        """Return the settings that ``data`` asks for; sections of other rooms are passed over."""
+        """Return the settings in ``data``; sections of other rooms are ignored."""
         known = {key: value for key, value in data.items() if key in cls._fields}
         return cls(**_changes(cls(), known, ""))
 
@@ -457,12 +457,12 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "consent": ("agent", "always"),
     "long_term": ("on", "off"),
 }
-"""The words that each setting of words may have."""
+"""The allowed words of each enumerated setting."""
 DURATIONS = {"after", "ttl", "within", "max_age", "keep_superseded"}
 
 
 def _changes(settings: Any, data: Mapping[str, JSON], place: str) -> dict[str, Any]:
-    """Return every field of ``settings`` as ``data`` wants it."""
+    """Return the changed fields of ``settings`` according to ``data``."""
     values = dict(settings._asdict())
     for key, value in data.items():
         where = f"{place}{key}"
@@ -474,7 +474,7 @@ def _changes(settings: Any, data: Mapping[str, JSON], place: str) -> dict[str, A
 
 SECTION_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 GIVEN_SECTIONS = ("persona", "human", "system")
-"""The core sections that there are in any store."""
+"""The core sections that every store has."""
 
 
 def _sections(value: JSON, where: str) -> dict[str, dict[str, int]]:
@@ -514,7 +514,7 @@ def _value(default: Any, value: JSON, where: str, key: str) -> object:
 
 
 def _read(parse: Callable[[Any], object], value: JSON, where: str) -> object:
-    """Return what ``parse`` makes of ``value``; an error names the setting."""
+    """Return the parsed value; an error names the setting."""
     try:
         return parse(value)
     except InvalidRecord as error:

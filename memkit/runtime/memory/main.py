@@ -1,4 +1,4 @@
-"""The memory room's front door: everything that a program needs to give an agent memory.
+"""The memory room's public entry point: everything that a program needs to give an agent memory.
 
 >>> main = MainContext(max_tokens=2000)
 >>> tools = MemoryTools(main, ArchivalStore())

@@ -1,1 +1,1 @@
-"""A remembered thing: its fields, the line it is written as, and what is said about it later."""
+"""A record: its fields, the line it is written as, and later statements about it."""

@@ -1,7 +1,7 @@
-"""Events and what they make of a record: a fold over everything that was said about it, in one agreed order.
+"""Events and their effect on a record: a fold over everything said about it, in one agreed order.
 
-An event may also be about another event: ``revoke`` takes back an evidence, a confirmation, or any other mark, as if it
-had never been said, while the history goes on to show both.
+An event may also be about another event: ``revoke`` undoes an evidence, a confirmation, or any other mark, as if it
+had never been made, while the history still shows both.
 """
 
 import json
@@ -17,11 +17,11 @@ OPERATIONS = (
     "allow", "core", "consent", "tombstone", "revoke", "document",
 )  # fmt: skip
 UNTOLD = ("program",)
-"""Actors that state nothing themselves: what they say about a record is no independent source for it."""
+"""Actors that state nothing themselves: what they say about a record is not an independent source."""
 DOCUMENT = "document"
-"""The operation of the lines that keep documents."""
+"""The operation of lines that store documents."""
 SOURCES_NEEDED = 3
-"""So many independent sources make a candidate verified."""
+"""The number of independent sources that verify a candidate."""
 CONFIRMED_BY_PERSON, CONFIRMED, CONTRADICTED = 0.15, 0.1, -0.2
 
 
@@ -31,20 +31,20 @@ class Event(NamedTuple):
     id: str
     op: str
     target: str
-    """A record's id, ``core/<section>``, or what the operation is about."""
+    """A record's id, ``core/<section>``, or the subject of the operation."""
     user_id: str
     at: str
     actor: str
     reason: str = ""
     scope: str = "user"
-    """``shared`` when the target is."""
+    """``shared`` if the target is shared."""
     session_id: str | None = None
     agent_id: str | None = None
-    """Whose core section an edit is about, where it is that of one of several agents of the user."""
+    """Whose core section was edited, if it belongs to one of several agents of the user."""
     fields: Mapping[str, JSON] = MappingProxyType({})
 
     def __hash__(self) -> int:
-        return hash(self[:-1])  # the fields are no part of it, and cannot be
+        return hash(self[:-1])  # the fields take no part in the hash, and cannot
 
     def to_data(self) -> dict[str, JSON]:
         """Return the object that is written as a line."""
@@ -61,7 +61,7 @@ class Event(NamedTuple):
 
     @classmethod
     def from_data(cls, data: Mapping[str, JSON]) -> "Event":
-        """Return the event that a parsed line holds, or raise InvalidRecord naming what is wrong."""
+        """Return the event on a parsed line; raise InvalidRecord naming the fault."""
         for key in ("op", "target", "user_id", "at"):
             if not isinstance(data.get(key), str) or not data[key]:
                 raise InvalidRecord(f"An event needs {key}, a string.")
@@ -74,7 +74,7 @@ class Event(NamedTuple):
         if problems:
             raise InvalidRecord(problems[0])
         text = {key: str(data[key]) for key in ("op", "target", "user_id", "at")}
-        # An event of a foreign hand may lack an id; its content stands in for one.
+        # An event not written by memkit may lack an id; its content stands in for one.
         own_id = str(data.get("id") or "/".join(text.values()))
         session, agent = data.get("session_id"), data.get("agent_id")
         return cls(
@@ -86,12 +86,12 @@ class Event(NamedTuple):
 
 
 class Located(NamedTuple):
-    """An event and where it stands, which settles the order when clocks disagree."""
+    """An event and its position, which settles the order when clocks disagree."""
 
     event: Event
     writer: str
     place: str
-    """Sorts within one writer as the lines were written."""
+    """Sorts the lines of one writer in the order they were written."""
 
 
 class Folded(NamedTuple):
@@ -103,23 +103,23 @@ class Folded(NamedTuple):
     tombstone: bool
     """Whether the value may not come back."""
     taken_back: bool = False
-    """Whether it was revoked, so that what it had superseded lives again."""
+    """Whether it was revoked, so that what it had superseded is live again."""
     closed_at: str | None = None
-    """When it was superseded or retired; None while it is neither."""
+    """When it was superseded or retired; None if it is neither."""
     ended: str | None = None
-    """Since when a superseded record is no longer true: where its successor begins."""
+    """Since when a superseded record is no longer true: the beginning of its successor."""
     superseded_by: str | None = None
-    """The id of the record in its place."""
+    """The id of the record that replaced it."""
 
 
 def located(row: tuple[str, str, str]) -> Located:
-    """Return the event of a line, with its writer and its place."""
+    """Return the event of a line, with its writer and its position."""
     line, writer, place = row
     return Located(Event.from_data(json.loads(line)), writer, place)
 
 
 def in_order(located: Iterable[Located]) -> list[Event]:
-    """Return the events by time, where no writer's later line comes before an earlier one of the same writer."""
+    """Return the events by time, never placing a writer's later line before an earlier one."""
     latest: dict[str, tuple[str, str]] = {}
     keyed = []
     for item in sorted(located, key=lambda item: (item.writer, item.place)):
@@ -130,9 +130,9 @@ def in_order(located: Iterable[Located]) -> list[Event]:
 
 
 def fold(record: Record, events: Sequence[Event], *, successor: Record | None = None) -> Folded:
-    """Return what ``events``, already in order, and a record that took its place make of ``record``.
+    """Return the state of ``record`` after ``events``, already in order, and a record that replaced it.
 
-    An event whose target is no record but one of the others is a verdict on that.
+    An event that targets another event instead of a record is a verdict on that event.
     """
     state = _RecordState(record, withdrawn=_without_effect(events))
     for event in events:
@@ -151,12 +151,12 @@ def fold(record: Record, events: Sequence[Event], *, successor: Record | None = 
 
 
 def is_proposal(event: Event) -> bool:
-    """Return whether an event was said under taint, and so does nothing until a person approves it."""
+    """Return whether an event was written under taint, and so has no effect until a person approves it."""
     return event.fields.get("trust") == "quarantined" and event.op != "core"
 
 
 def _without_effect(events: Sequence[Event]) -> set[str]:
-    """Return the ids of the events that were taken back, or that wait for a person."""
+    """Return the ids of the events that were revoked, or that wait for a person."""
     verdicts: dict[str, str] = {event.id: "held" for event in events if is_proposal(event)}
     for event in events:
         if event.op == "revoke" or (event.target in verdicts and event.op in ("approve", "reject")):
@@ -165,19 +165,19 @@ def _without_effect(events: Sequence[Event]) -> set[str]:
 
 
 def takes_places(folded: Folded) -> bool:
-    """Return whether what a record supersedes is superseded: it does when it is trusted and was not taken back."""
+    """Return whether the records that a record supersedes are superseded: it must be trusted and not revoked."""
     return folded.record.trust in OPEN_TRUSTS and not folded.taken_back
 
 
 class _RecordState:
-    """A record while its events are being taken in."""
+    """A record while its events are being applied."""
 
     def __init__(self, record: Record, withdrawn: Collection[str]) -> None:
         self.record = record
         self.closed = ""
         self.closed_at: str | None = None
         self.gave_way_at = ""
-        """When it was last said that another record holds in its place."""
+        """When a replacement of it was last announced."""
         self.taken_back = False
         self._withdrawn = withdrawn
         self.allowed = False
@@ -185,7 +185,7 @@ class _RecordState:
         self.history: list[Mapping[str, JSON]] = [_entry("add", record.created_at, record.actor, _reason(record))]
 
     def take(self, event: Event) -> None:
-        """Let ``event`` act."""
+        """Apply ``event``."""
         self.history.append(_entry(event.op, event.at, event.actor, event.reason))
         if event.target != self.record.id or event.id in self._withdrawn:
             return
@@ -219,7 +219,7 @@ class _RecordState:
     def _weigh(self, event: Event) -> None:
         person = event.actor in PERSONS
         if not person and (event.fields.get("taint") or (event.op == "confirm" and self.record.taint)):
-            return  # what came from outside gains by a person's word alone
+            return  # what came from outside gains only by a person's word
         if event.op == "evidence":
             offered = event.fields.get("confidence", 0.0)
             level = max(self.record.confidence, float(cast("float", offered)))
@@ -242,18 +242,18 @@ def successor_named(event: Event) -> str:
 
 
 def successors_said(events: Sequence[Event]) -> list[str]:
-    """Return the ids of the records that events put in the place of their target, and that nobody took back."""
+    """Return the ids of the records that unrevoked events put in the place of their target."""
     withdrawn = _without_effect(events)
     return [named for event in events if event.id not in withdrawn and (named := successor_named(event))]
 
 
 def source_of(actor: str, session_id: str | None, source_url: str | None) -> str:
-    """Return what counts as one independent source of evidence."""
-    # Two sessions of one agent, or two pages, are two sources; the same one told twice is one. What an import brings
-    # says itself where it comes from, so everything imported is one source.
+    """Return a key for the independent source of a piece of evidence."""
+    # Two sessions of one agent, or two pages, are two sources; the same one repeated is one. An import
+    # states its own sources, so everything imported is one source.
     if kind_of(actor) == "import":
         return actor
-    # Agents with a shell choose their names, sessions and addresses themselves: all of them are one.
+    # Agents with a shell choose their names, sessions and addresses themselves: all of them are one source.
     if actor.startswith("agent:"):
         return kind_of(actor)
     return source_url or f"{actor}/{session_id or ''}"

@@ -1,10 +1,10 @@
-"""The only form in which the archive is written: one canonical JSON object a line, in clear or sealed.
+"""The only form in which the archive is written: one canonical JSON object per line, in clear or sealed.
 
 A sealed line keeps what merging, ordering and isolation need in clear and holds everything else under
-``sealed``. The keys lie outside of the store, so this room only knows the promise; without its key a sealed line is
-still a line, whose text nobody can read.
+``sealed``. The keys lie outside of the store, so this room only knows their interface; without its key a sealed
+line is still a valid line, whose text nobody can read.
 
-What can go wrong with it, and with the store that keeps it, is one tree of errors that somebody can act on:
+Its errors, and those of the store that keeps it, form one tree; each is something that a person can act on:
 
 ArchiveError (exit_code 3)
 ├── InvalidRecord (2)       a record, draft or event that breaks the format
@@ -33,7 +33,7 @@ from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 
 
 class ArchiveError(Exception):
-    """Say what went wrong in the memory room; ``exit_code`` is what a command should end with, ``code`` its name.
+    """Report an error of the memory room; ``exit_code`` is the exit code for a command, ``code`` its name.
 
     >>> try:
     ...     ArchivalStore().mark("retire", "01M8ZZZZZZZZZZZZZZZZZZZZZZ", Origin("user", "ada"))
@@ -54,26 +54,26 @@ class InvalidRecord(ArchiveError):
 
 
 class RecordNotFound(ArchiveError):
-    """Say that no record with this id is visible to this user."""
+    """Report that no record with this id is visible to this user."""
 
     exit_code = 1
     code = "not_found"
 
 
 class StoreLocked(ArchiveError):
-    """Say that another process held the store's lock longer than we were willing to wait."""
+    """Report that another process held the store's lock longer than we were willing to wait."""
 
     code = "locked"
 
 
 class StoreReadOnly(ArchiveError):
-    """Say that the store's directory cannot be written."""
+    """Report that the store's directory cannot be written."""
 
     code = "read_only"
 
 
 class LeadsOut(ArchiveError):
-    """Say that a link leads out of the store, where nothing is read or written."""
+    """Report that a link leads out of the store, where nothing is read or written."""
 
     code = "leads_out"
 
@@ -83,38 +83,38 @@ MAKE_ROOM = "Nothing was stored and nothing is lost; make room on the disk and r
 
 
 class StoreFull(ArchiveError):
-    """Say that the line could not be written whole; the shard is as it was before."""
+    """Report that the line could not be written whole; the shard is as it was before."""
 
     code = "full"
 
 
 class StoreClosed(ArchiveError):
-    """Say that the archive was used after it was closed."""
+    """Report that the archive was used after it was closed."""
 
     code = "closed"
 
 
 class NotAllowed(ArchiveError):
-    """Say that only a person may do this."""
+    """Report that only a person may do this."""
 
     exit_code = 1
     code = "not_allowed"
 
 
 class NoTombstoneKey(ArchiveError):
-    """Say that the store's key, which tombstones of erased values need, is not on this machine."""
+    """Report that the store's key, which tombstones of erased values need, is not on this machine."""
 
     code = "no_key"
 
 
 class NothingOfItsOwn(ArchiveError):
-    """Say why this machine can keep nothing that it could know again as its own."""
+    """Report why this machine can keep nothing that it would recognise as its own later."""
 
     code = "nothing_of_its_own"
 
 
 class Refused(ArchiveError):
-    """Say why the write gate did not take something; ``reasons`` holds codes and sentences.
+    """Report why the write gate refused something; ``reasons`` holds codes and sentences.
 
     ```python
     from memkit import Refused
@@ -140,13 +140,13 @@ class Refused(ArchiveError):
 
 
 class LongTermOff(NotAllowed):
-    """Say that the store keeps nothing beyond a session."""
+    """Report that the store keeps nothing beyond a session."""
 
     code = "long_term_off"
 
 
 class Reason(NamedTuple):
-    """Why the gate decided so: a code to script against and a sentence to read.
+    """A reason for the gate's decision: a code for scripts and a sentence for people.
 
     >>> archive = ArchivalStore()
     >>> decision = archive.offer(Draft("The password is hunter2-Xy9"), Origin("user", "ada"))
@@ -168,22 +168,22 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def utc_now() -> datetime:
-    """Return the present moment, aware of being UTC."""
+    """Return the current time in UTC, timezone-aware."""
     return datetime.now(UTC)
 
 
 def to_text(moment: datetime) -> str:
-    """Return ``moment`` as the archive writes it; a time without a zone is taken as UTC."""
+    """Return ``moment`` as the archive writes it; a naive time is taken as UTC."""
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return f"{aware.isoformat(timespec='microseconds')[:-6]}Z" if aware.year >= 1000 else aware.isoformat()
 
 
 def parse_time(value: str | datetime) -> datetime:
-    """Return the moment that ``value`` names; a bare date means its end, in each of ISO's forms."""
+    """Return the moment that ``value`` denotes; a bare date means the end of that day, in each of ISO's forms."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     try:
-        is_whole = value[4:11:3] == "--T"  # as the archive writes it: no bare date has that form
+        is_whole = value[4:11:3] == "--T"  # the archive's own form: no bare date looks like that
         if not is_whole and (day := bare_date(value)) is not None:
             return datetime.combine(day, datetime.max.time(), UTC)
         return parse_time(datetime.fromisoformat(value))
@@ -194,7 +194,7 @@ def parse_time(value: str | datetime) -> datetime:
 
 
 def bare_date(value: str) -> date | None:
-    """Return the day that ``value`` is, None for what is none; of a week no day is guessed: that is a ``ValueError``.
+    """Return the day that ``value`` is, None if it is no date; a week raises ``ValueError``, since no day is guessed.
 
     >>> bare_date("20261122") == bare_date("2026-W47-7") == bare_date("2026-11-22") == date(2026, 11, 22)
     True
@@ -213,13 +213,13 @@ def normal_time(value: str | datetime) -> str:
 
 
 def kept_time(value: str) -> str:
-    """Return ``value`` as a record keeps it: a bare date as one, because it means its end, anything else in UTC."""
+    """Return ``value`` as a record stores it: a bare date unchanged, because it means its end, anything else in UTC."""
     moment, day = normal_time(value), bare_date(value)
     return moment if day is None else day.isoformat()
 
 
 def parse_duration(value: str | int | float) -> float:
-    """Return the seconds that ``7d``, ``1h`` or a bare number of seconds mean."""
+    """Return the seconds denoted by ``7d``, ``1h`` or a bare number of seconds."""
     if isinstance(value, int | float) and 0 <= value < float("inf"):
         return float(value)
     match = re.fullmatch(DURATION, str(value).strip())
@@ -229,21 +229,21 @@ def parse_duration(value: str | int | float) -> float:
 
 
 def seconds_before(moment: datetime, seconds: float) -> datetime:
-    """Return the moment that lies so many seconds before; no setting reaches behind the first year."""
+    """Return the moment that many seconds earlier, but not before the first year, whatever a setting says."""
     first = datetime.min.replace(tzinfo=UTC)
     return moment - timedelta(seconds=min(seconds, (moment - first).total_seconds()))
 
 
 class Decay(NamedTuple):
-    """How fast a record that nobody uses becomes less sure."""
+    """How fast an unused record loses confidence."""
 
     step: float
-    """What is taken off the confidence."""
+    """The amount subtracted from the confidence."""
     seconds: float
-    """Once in each whole period of this length."""
+    """The length of the period after each of which it is subtracted."""
 
     def after(self, unused: float) -> float:
-        """Return what so many seconds without use cost.
+        """Return the confidence lost after this many seconds without use.
 
         >>> Decay(0.02, 30 * 86400).after(65 * 86400)
         0.04
@@ -252,7 +252,7 @@ class Decay(NamedTuple):
 
 
 def parse_decay(value: str) -> Decay:
-    """Return what ``0.02 per 30d unused`` means; a step beyond 1 or a period of no length is no decay."""
+    """Return the meaning of ``0.02 per 30d unused``; a step beyond 1 or an empty period is not a decay."""
     match = re.fullmatch(DECAY, value.strip())
     decay = Decay(float(match[1]), parse_duration(match[2])) if match else None
     if decay is None or decay.step > 1 or decay.seconds <= 0:
@@ -267,12 +267,12 @@ CHANCE_BITS = 80
 
 
 def encode(number: int) -> str:
-    """Return the 26 letters that stand for ``number``."""
+    """Return the 26 letters that encode ``number``."""
     return "".join(ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
 
 
 class IdSource:
-    """Mint ids that only ever grow within this process, also when the clock goes backwards."""
+    """Mint ids that only increase within this process, even if the clock goes backwards."""
 
     def __init__(self, clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
         self._clock_ms = clock_ms
@@ -281,12 +281,12 @@ class IdSource:
         os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        # A child would otherwise count on from its parent's last id, and so would its brothers.
+        # A forked child would otherwise continue from its parent's last id, and so would its siblings.
         self._last = 0
         self._lock = threading.Lock()
 
     def __call__(self) -> str:
-        """Return an id greater than every one before it."""
+        """Return an id greater than every earlier one."""
         with self._lock:
             fresh = self._clock_ms() << CHANCE_BITS | int.from_bytes(os.urandom(CHANCE_BITS // 8))
             if fresh <= self._last or fresh >> CHANCE_BITS == self._last >> CHANCE_BITS:
@@ -300,9 +300,9 @@ new_id = IdSource()
 
 JSON: TypeAlias = bool | int | float | str | Sequence["JSON"] | Mapping[str, "JSON"] | None
 EMPTY: Mapping[str, JSON] = MappingProxyType({})
-"""The default of fields that hold a mapping; nobody can change it for everybody."""
+"""The immutable default of fields that hold a mapping."""
 MAX_LINE_BYTES = 256 * 1024
-"""No line that we write is longer; extra keys count too."""
+"""Upper limit of a written line, including extra keys."""
 
 
 def encode_data(data: Mapping[str, JSON]) -> str:
@@ -322,7 +322,7 @@ def encode_line(data: Mapping[str, JSON]) -> bytes:
 
 
 def decode_line(line: bytes) -> dict[str, JSON]:
-    """Return the object on a line, or raise InvalidRecord saying why it is none."""
+    """Return the object on a line; raise InvalidRecord with the reason if there is none."""
     if len(line) > 4 * MAX_LINE_BYTES:
         raise InvalidRecord(f"The line has {len(line):,} bytes; {4 * MAX_LINE_BYTES:,} is the most that is read.")
     try:
@@ -341,7 +341,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _each_once(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
-    """Return an object none of whose keys stands twice: a reader of the first one would read another text."""
+    """Return an object without duplicate keys: a reader that takes the first one would read another text."""
     data = dict(pairs)
     if len(data) != len(pairs):
         raise ValueError("a key stands twice in an object")
@@ -356,12 +356,12 @@ SEALED = "[sealed]"
 
 
 def is_sealed(data: Mapping[str, JSON]) -> bool:
-    """Return whether a line keeps its text under a key; one that has a text is clear, whatever else it holds."""
+    """Return whether a line keeps its text under a key; a line with a text is clear, whatever else it holds."""
     return "text" not in data and isinstance(data.get("sealed"), str)
 
 
 def legible(data: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """Return a line with a text in any case: that of a sealed one says that it is."""
+    """Return a line with a text in any case: a sealed one gets a placeholder."""
     return {**data, "text": SEALED} if is_sealed(data) else data
 
 
@@ -370,45 +370,45 @@ NO_KEY = "none"
 
 
 class SealDamaged(InvalidRecord):
-    """Say that a sealed line was changed after it was written: its key is here and does not open it."""
+    """Report that a sealed line was changed after it was written: its key is here and does not open it."""
 
 
 class Sealer(Protocol):
-    """Hides and shows what is about one user, with keys that the store does not hold."""
+    """Encrypts and decrypts data about one user, with keys that the store does not hold."""
 
     def seal(self, data: Mapping[str, JSON], *, create: bool = True) -> Mapping[str, JSON]:
-        """Return ``data`` as it is to be written: sealed where the store seals, as it is where nothing is to hide.
+        """Return ``data`` as it is to be written: sealed if the store seals, unchanged if there is nothing to hide.
 
         Args:
-            data: What is said of one user.
-            create: Whether a user who has no key gets one; otherwise only what stays clear of ``data`` is returned.
+            data: The line's data about one user.
+            create: Whether a user without a key gets one; otherwise only the clear part of ``data`` is returned.
         """
 
     def open(self, data: Mapping[str, JSON]) -> Mapping[str, JSON]:
-        """Return what was given to ``seal``, or ``data`` as it is when its key is not here; raises SealDamaged."""
+        """Return what was given to ``seal``, or ``data`` unchanged if its key is not here; raise SealDamaged."""
 
     def state(self, user_id: str) -> str:
-        """Return a text that changes when the key of a user comes, goes or is replaced."""
+        """Return a text that changes when the key of a user is added, removed or replaced."""
 
 
 class NoSealer:
-    """Seals nothing and opens nothing: a store without keys."""
+    """Seals and opens nothing: a store without keys."""
 
     def seal(self, data: Mapping[str, JSON], *, create: bool = True) -> Mapping[str, JSON]:
-        """Return ``data`` as it is."""
+        """Return ``data`` unchanged."""
         return data
 
     def open(self, data: Mapping[str, JSON]) -> Mapping[str, JSON]:
-        """Return ``data`` as it is."""
+        """Return ``data`` unchanged."""
         return data
 
     def state(self, user_id: str) -> str:
-        """Return that there is no key."""
+        """Return the state without a key."""
         return NO_KEY
 
 
 def shown(data: Mapping[str, JSON], sealer: Sealer) -> Mapping[str, JSON]:
-    """Return a line opened as far as it can be; one that was tampered with stays sealed and ``examined`` names it."""
+    """Return a line decrypted as far as possible; a tampered one stays sealed and is reported by ``examined``."""
     if not is_sealed(data):
         return data
     try:

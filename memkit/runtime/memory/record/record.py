@@ -1,4 +1,4 @@
-"""A memory record, what somebody offers to become one, where an offer comes from, and whom and when it reaches."""
+"""A memory record, the draft offered to become one, the origin of an offer, and whom and when a record concerns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple, cast
 
 from .lines import EMPTY, JSON, SEALED, InvalidRecord, is_sealed, kept_time, legible, normal_time, parse_time, to_text
 
-try:  # what hashlib brings along costs more time than a search
+try:  # importing hashlib costs more time than a search
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
@@ -17,42 +17,42 @@ SOURCES = ("explicit", "inferred", "learned", "merged", "imported")
 TRUSTS = ("rejected", "quarantined", "candidate", "verified")
 """Lowest first."""
 OPEN_TRUSTS = TRUSTS[2:]
-"""Those of a record that takes part."""
+"""The trust levels of a record that takes part."""
 ACTORS = ("person", "user", "agent", "tool", "import", "program", "mcp")
-"""After a colon may stand which one it is: ``agent:codex``."""
+"""A colon may be followed by the particular one: ``agent:codex``."""
 PERSONS = ("person", "user")
 OUTSIDE = ("import", "tool", "mcp")
-"""Who brings what others wrote; it is clean only where the channel says so."""
+"""Actors that bring what others wrote; it is clean only if the channel says so."""
 
 MAX_TEXT_BYTES = 64 * 1024
 MAX_NAME = 512
 MAX_TAGS = 64
 MAX_RELATIONS = 8
 RELATION = frozenset({"subject", "predicate", "object", "valid_from", "valid_until"})
-"""What a relation may hold."""
+"""The keys that a relation may hold."""
 MAX_PARENTS = 512
-"""Ids of what stood in a prompt; nothing that did may be left out, or taking it back would not reach what it led to."""
+"""Limit on the ids of what stood in a prompt; none may be dropped, or revoking it would not reach its consequences."""
 
 
 class Field(NamedTuple):
-    """How a field is checked, and what becomes of it."""
+    """How a field is checked, and how each operation treats it."""
 
     form: str | tuple[str, ...]
     """text | name | address | share | number | labels | time | relation | rest, or the words that it may hold"""
     set_by: str
-    """payload: whoever offers it; import: the channel, or an import that brings it along; union: the channel, to which
-    an import adds what it brings; channel: nobody else; log: where the line stands, said when it is written"""
+    """payload: the offerer; import: the channel, or an import that carries it; union: the channel, to which an
+    import adds its own; channel: only the channel; log: the position of the line, set when it is written"""
     superseding: str
-    """copy: a correction takes it over; new: it gets its own; drop"""
+    """copy: a correction inherits it; new: it gets its own; drop"""
     merging: str
-    """best | all | mean | most | same | first | last: what several parents give to one; new: it gets its own; drop"""
+    """best | all | mean | most | same | first | last: how several parents are combined; new: it gets its own; drop"""
     masking: str
     """mask: a secret in it can be masked; refuse: it names something, so a secret in it refuses the offer; keep: it
-    can hold none"""
+    cannot hold one"""
     sealing: str
     """clear: merging, ordering or isolation need it; hide"""
     updating: str = "fixed"
-    """change: ``update`` may say it anew; fixed"""
+    """change: ``update`` may change it; fixed"""
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -63,11 +63,11 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "sealing": ("clear", "hide"),
     "updating": ("change", "fixed"),
 }
-"""What may be decided of each question."""
+"""The allowed answers to each question."""
 
 
 def declared(record: type) -> dict[str, Field]:
-    """Return what each field of a record says of itself; raises TypeError for one of which nothing was decided."""
+    """Return the declaration of each field of a record; raise TypeError if a field has none."""
     found = {}
     for name, hint in record.__annotations__.items():
         decided = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Field)]
@@ -78,7 +78,7 @@ def declared(record: type) -> dict[str, Field]:
 
 
 def problems(name: str, form: str | tuple[str, ...], value: JSON) -> list[str]:
-    """Return what is wrong with the value of a field, one sentence each."""
+    """Return the problems with the value of a field, one sentence each."""
     if isinstance(form, tuple):
         return [] if value in form else [f"{name} {value!r:.60} is not one of {', '.join(form)}."]
     return CHECKS[form](name, value)
@@ -116,7 +116,7 @@ def _address(name: str, value: JSON) -> list[str]:
 
 
 def kind_of(actor: str) -> str:
-    """Return what kind of actor it is.
+    """Return the kind of an actor.
 
     >>> kind_of("agent:codex"), kind_of("person")
     ('agent', 'person')
@@ -185,7 +185,7 @@ def _time(name: str, value: JSON) -> list[str]:
 
 
 _NAMES = ("name", "address")
-"""Forms that any short text in ASCII has."""
+"""Forms that any short ASCII text satisfies."""
 CHECKS: Mapping[str, Callable[[str, JSON], list[str]]] = {
     "text": _text, "name": _name, "address": _address, "actor": _actor, "share": _share, "number": _number,
     "labels": _labels, "time": _time, "relation": _relation,
@@ -195,8 +195,8 @@ CHECKS: Mapping[str, Callable[[str, JSON], list[str]]] = {
 class Record(NamedTuple):
     """One remembered thing, as one flat JSON object on one line of a shard.
 
-    Beside its type each field says how it is checked, who sets it, and what becomes of it when a record is superseded,
-    merged, masked, sealed and updated; ``Field`` has the words.
+    Next to its type each field declares how it is checked, who sets it, and how superseding, merging, masking, sealing
+    and updating treat it; ``Field`` explains the words.
 
     >>> archive = ArchivalStore()
     >>> draft = Draft("Ada prefers espresso", type="preference", tags=("coffee",))
@@ -220,43 +220,43 @@ class Record(NamedTuple):
     source: Annotated[str, Field(SOURCES, "payload", "new", "new", "keep", "clear")] = "explicit"
     source_url: Annotated[str | None, Field("address", "payload", "drop", "same", "mask", "hide")] = None
     actor: Annotated[str, Field("actor", "channel", "new", "new", "keep", "clear")] = "import"
-    """Set by the channel, never by the payload; a line that does not say it was brought here by somebody."""
+    """Set by the channel, never by the payload; a line without it counts as brought here by somebody."""
     trust: Annotated[str, Field(TRUSTS, "channel", "new", "new", "keep", "clear")] = "candidate"
-    """A line that does not say how far it is trusted is a candidate, whoever wrote it."""
+    """A line that does not state its trust is a candidate, whoever wrote it."""
     valid_from: Annotated[str | None, Field("time", "payload", "drop", "first", "keep", "clear", "change")] = None
     valid_until: Annotated[str | None, Field("time", "payload", "drop", "last", "keep", "clear", "change")] = None
-    """A bare date means its end."""
+    """A bare date means the end of that day."""
     supersedes: Annotated[str | None, Field("name", "payload", "new", "new", "refuse", "clear")] = None
     agent_id: Annotated[str | None, Field("name", "import", "new", "new", "mask", "clear")] = None
     key: Annotated[str | None, Field("name", "payload", "copy", "same", "refuse", "hide")] = None
-    """Under which name its text is an exact value; it is compared with what has the same key only."""
+    """The name under which its text is an exact value; it is compared only with records of the same key."""
     taint: Annotated[tuple[str, ...], Field("labels", "union", "new", "all", "mask", "hide")] = ()
-    """Origins of what may have steered it, whatever its wording; none when it is clean."""
+    """Origins that may have steered it, whatever its wording; empty if it is clean."""
     parents: Annotated[tuple[str, ...], Field("labels", "union", "new", "new", "mask", "clear")] = ()
     """Ids of the records that stood in the prompt when an agent wrote it."""
     about: Annotated[tuple[str, ...], Field("labels", "payload", "drop", "drop", "mask", "hide")] = ()
-    """Who and what it is about, by the names that its text gives them."""
+    """The people and things it is about, by the names used in its text."""
     relation: Annotated[JSON, Field("relation", "payload", "drop", "drop", "mask", "hide")] = None
-    """How they hang together: subject, predicate, object, and from when to when; a list where it says several."""
+    """How they are related: subject, predicate, object, and from when to when; a list if there are several."""
     link: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
-    """Which line of its writer came before, and a digest of that and of this one (``log/log``)."""
+    """The writer's previous line, and a digest of that and of this one (``log/log``)."""
     salt: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
-    """Random to everybody but its writer; without it the digest of a short text could be guessed."""
+    """Known only to its writer; without it, the digest of a short text could be guessed."""
     relinked: Annotated[str | None, Field("address", "log", "drop", "drop", "keep", "clear")] = None
-    """What of memkit wrote a line anew that was there before, such as ``erase``."""
+    """The part of memkit that rewrote an existing line, such as ``erase``."""
     extra: Annotated[Mapping[str, JSON], Field("rest", "payload", "drop", "drop", "mask", "hide")] = EMPTY
-    """Keys that this version does not know; they are written back flat. They may be about the very wording that a
-    correction replaces, so nothing takes them over."""
+    """Keys that this version does not know; they are written back flat. They may refer to the very wording that a
+    correction replaces, so no operation inherits them."""
 
     @classmethod
     def from_data(cls, data: Mapping[str, JSON]) -> "Record":
-        """Return the record that a parsed line holds, or raise InvalidRecord naming the field."""
+        """Return the record on a parsed line; raise InvalidRecord naming the faulty field."""
         check_record(data)
         return cls.from_checked(data)
 
     @classmethod
     def from_checked(cls, data: Mapping[str, JSON]) -> "Record":
-        """Return the record that ``data`` holds, which went through ``from_data`` before."""
+        """Return the record in ``data``, which has already passed ``from_data``."""
         data = legible(data)
         known = {key: value for key, value in data.items() if key in FORM_OF and value is not None}
         for key in LABELS.intersection(known):
@@ -280,7 +280,7 @@ class Record(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """What somebody offers to memory; the write gate decides what becomes of it.
+    """Something offered to memory; the write gate decides what becomes of it.
 
     >>> draft = Draft("Ada is in Oslo", type="event", valid_from="2026-03-01", valid_until="2026-03-05")
     >>> archive = ArchivalStore()
@@ -322,26 +322,26 @@ class Origin(NamedTuple):
     """
 
     actor: str
-    """person | user | agent | tool | import | program, and after a colon which one"""
+    """person | user | agent | tool | import | program, optionally followed by a colon and which one"""
     user_id: str
     session_id: str | None = None
     turn_id: int | None = None
     agent_id: str | None = None
     user_text: str | None = None
-    """The user's own words of the running turn; None when no turn runs."""
+    """The user's own words in the running turn; None if no turn is running."""
     trust_cap: str = "verified"
-    """Lowest trust of the parents of text that a program composes."""
+    """The lowest trust among the parents of text that a program composes."""
     taint: tuple[str, ...] | None = None
-    """What may have steered what is offered; None where the channel does not say, which is clean only from people,
-    agents and programs."""
+    """Origins that may have steered the offer; None if the channel does not say, which counts as clean only from
+    people, agents and programs."""
     parents: tuple[str, ...] = ()
     """Ids of the records that entered the prompt since the user's words."""
     first_id: str | None = None
-    """The id of what is written first under this origin, where that may have been written before."""
+    """The id of the first record written under this origin, if that may have been written before."""
 
     @property
     def tainted_by(self) -> tuple[str, ...]:
-        """Return what may have steered what is offered; what a person or the user says themselves is clean."""
+        """Return the taint of the offer; what a person or the user says themselves is clean."""
         if self.actor in PERSONS:
             return ()
         unsaid = self.taint is None and kind_of(self.actor) in OUTSIDE
@@ -354,37 +354,37 @@ REQUIRED = tuple(name for name in RECORD_FIELDS if name not in Record._field_def
 LABELS = frozenset(name for name, field in FIELDS.items() if field.form == "labels")
 CHANGEABLE = tuple(name for name, field in FIELDS.items() if field.updating == "change")
 FORMS = ("text", "words", "name", "address", "actor", "share", "number", "labels", "time", "relation")
-"""In this order fields are checked: what is wrong with a text is said first."""
+"""The order in which fields are checked: problems with a text are reported first."""
 CHECKED = sorted(
     ((name, FIELDS[name].form) for name in RECORD_FIELDS),
     key=lambda one: FORMS.index(one[1] if isinstance(one[1], str) else "words"),
 )
 FORM_OF = dict(CHECKED)
 RESERVED = ("op", "target", "fields")
-"""Keys that make a line something else than a record."""
+"""Keys that mark a line as something other than a record."""
 BESIDE_DRAFT = tuple(name for name, field in FIELDS.items() if field.set_by == "payload" and name not in Draft._fields)
-"""What an offer holds in ``extra`` and a record as a field of its own."""
+"""Fields that an offer holds in ``extra`` and a record as fields of its own."""
 ADDED_TO = tuple(name for name, field in FIELDS.items() if field.set_by == "union")
-"""What the channel says and an import may add to, and nobody clears."""
+"""Fields that the channel sets, that an import may add to, and that nobody can clear."""
 IMPORTED_FIELDS = (*(name for name, field in FIELDS.items() if field.set_by == "import"), *BESIDE_DRAFT)
-"""What an import carries over from where the record was before; of the former nobody else may set any."""
+"""Fields that an import carries over from the record's former place; only imports may set the first group."""
 CLEAR = frozenset({"op", "target", "at", *(name for name, field in FIELDS.items() if field.sealing == "clear")})
-"""What a sealed line says in clear."""
+"""Fields that a sealed line holds in clear."""
 PLACE = tuple(name for name, field in FIELDS.items() if field.set_by == "log")
-"""What a line says of its place among the others; everything else is what it says."""
+"""Fields for a line's position among the others; everything else is its content."""
 CONSENT = "consent"
-"""What a user says about being remembered, as an operation."""
+"""The operation for what a user says about being remembered."""
 NEVER_SEALED = (CONSENT, "tombstone")
-"""Events that have to be readable without any key."""
+"""Events that must be readable without any key."""
 
 
 MOST_ORIGINS = 32
-"""Of one text; the origins beyond that count as one."""
+"""The most origins of one text; those beyond count as one."""
 FURTHER = "others"
 
 
 def union(*taints: Sequence[str]) -> tuple[str, ...]:
-    """Return the origins of what is composed of texts with these, each once, the first ones by name.
+    """Return the origins of a text composed from texts with these taints, without repeats, the first ones by name.
 
     >>> union(("tool:web",), (), ("import:a", "tool:web"))
     ('tool:web', 'import:a')
@@ -402,7 +402,7 @@ def lowest_trust(*trusts: str) -> str:
 
 
 CONSOLIDATED = "consolidated"
-"""Key of a record that a consolidation composed; its value says what that was planned from."""
+"""Key of a record that a consolidation composed; its value identifies the plan's sources."""
 
 
 def replaced_by(offered: "Record | Draft") -> tuple[str, ...]:
@@ -415,7 +415,7 @@ def replaced_by(offered: "Record | Draft") -> tuple[str, ...]:
 
 
 def with_fields(record: Record, changes: Mapping[str, JSON]) -> Record:
-    """Return ``record`` with ``changes``; keys it does not know go to ``extra``."""
+    """Return ``record`` with ``changes``; unknown keys go to ``extra``."""
     known = {key: value for key, value in changes.items() if key in RECORD_FIELDS}
     extra = {key: value for key, value in changes.items() if key not in RECORD_FIELDS}
     known |= {key: tuple(cast("Sequence[str]", known[key])) for key in LABELS if key in known}
@@ -423,7 +423,7 @@ def with_fields(record: Record, changes: Mapping[str, JSON]) -> Record:
 
 
 def kept_form(fields: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return those of checked ``fields`` that the archive keeps in a form of its own: times in UTC, each label once."""
+    """Return the checked ``fields`` that the archive normalises: times in UTC, each label once."""
     given = {key: FIELDS[key].form for key, value in fields.items() if key in FIELDS and value is not None}
     times = {key: kept_time(str(fields[key])) for key, form in given.items() if form == "time" and key != "created_at"}
     labels = {key: list(dict.fromkeys(cast("Sequence[str]", fields[key]))) for key in given if key in LABELS}
@@ -431,7 +431,7 @@ def kept_form(fields: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def check_record(data: Mapping[str, JSON]) -> None:
-    """Raise InvalidRecord where a parsed line, sealed or not, is no record."""
+    """Raise InvalidRecord if a parsed line, sealed or not, is not a record."""
     data = legible(data)
     if absent := [key for key in REQUIRED if data.get(key) is None]:
         raise InvalidRecord(f"A record needs {', '.join(absent)}.")
@@ -439,19 +439,19 @@ def check_record(data: Mapping[str, JSON]) -> None:
 
 
 def check_fields(data: Mapping[str, JSON]) -> None:
-    """Raise InvalidRecord for the first thing that breaks the format."""
+    """Raise InvalidRecord for the first violation of the format."""
     for message in field_problems(data):
         raise InvalidRecord(message)
 
 
 def field_problems(data: Mapping[str, JSON]) -> list[str]:
-    """Return what breaks the record format in ``data``, one sentence each."""
+    """Return the violations of the record format in ``data``, one sentence each."""
     found = {
         name: wrong
         for name, value in data.items()
         if value is not None
         and (form := FORM_OF.get(name))
-        # Most fields of every line that is read: to ask the form's own check takes three times as long.
+        # The majority of fields in every line read: calling the form's own check takes three times as long.
         and not (form in _NAMES and type(value) is str and 0 < len(value) <= MAX_NAME and value.isascii())
         and (wrong := problems(name, form, value))
     }
@@ -459,20 +459,20 @@ def field_problems(data: Mapping[str, JSON]) -> list[str]:
 
 
 def unplaced(data: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return what a line says, without its place."""
-    content = dict(data)  # every line that is read comes here: quicker than to look at each of its keys
+    """Return the content of a line, without its position."""
+    content = dict(data)  # runs for every line read: faster than looking at each key
     for key in PLACE:
         content.pop(key, None)
     return content
 
 
 def is_to_hide(data: Mapping[str, JSON]) -> bool:
-    """Return whether a line belongs to one user and holds something that is not said in clear."""
+    """Return whether a line belongs to one user and holds something that must not be in clear."""
     return data.get("scope") != SHARED and _says_something(data)
 
 
 def is_in_clear(data: Mapping[str, JSON]) -> bool:
-    """Return whether anybody can read what a line says, shared or not."""
+    """Return whether anybody can read a line's content, shared or not."""
     return not is_sealed(data) and _says_something(data)
 
 
@@ -484,7 +484,7 @@ SHARED = "shared"
 
 
 def corpus_of(data: Mapping[str, JSON]) -> str:
-    """Return the name of the corpus that a line belongs to, or raise InvalidRecord when it names nobody."""
+    """Return the corpus name of a line; raise InvalidRecord if it names no owner."""
     if data.get("scope") == SHARED:
         return SHARED
     user = data.get("user_id")
@@ -499,27 +499,27 @@ def user_corpus(user_id: str) -> str:
 
 
 def file_stem(corpus: str) -> str:
-    """Return a name for a file about a corpus, which tells nobody whose it is but who asks by user."""
+    """Return a file name for a corpus, which identifies the user only to someone who already knows the user's name."""
     return blake2b(corpus.encode(), digest_size=16).hexdigest()
 
 
 Audience = tuple[str, JSON]
-"""The scope, and the agent, or its session, that it is limited to."""
+"""The scope, and the agent or its session that it is limited to."""
 
 
 def audience(scope: str, session_id: JSON, agent_id: JSON) -> Audience:
-    """Return who may see what has this scope and came from this session and agent."""
+    """Return the audience of something with this scope from this session and agent."""
     limits: dict[str, JSON] = {"session": (agent_id, session_id), "agent": agent_id}
     return scope, limits.get(scope)
 
 
 def audience_of(record: Record) -> Audience:
-    """Return who may see ``record``."""
+    """Return the audience of ``record``."""
     return audience(record.scope, record.session_id, record.agent_id)
 
 
 def offered_to(draft: Draft, origin: Origin) -> Audience:
-    """Return who could see ``draft`` once it is a record; an import brings its session and agent along."""
+    """Return the future audience of ``draft``; an import brings its own session and agent."""
     brought = draft.extra if kind_of(origin.actor) == "import" else {}
     session, agent = brought.get("session_id", origin.session_id), brought.get("agent_id", origin.agent_id)
     return audience(
@@ -528,11 +528,11 @@ def offered_to(draft: Draft, origin: Origin) -> Audience:
 
 
 ITEM = "item"
-"""The key under which a record says of which document it was derived: its kind, space and name."""
+"""The key naming the document that a record was derived from: its kind, space and name."""
 
 
 def item_of(told: "Record | Draft") -> tuple[str, ...] | None:
-    """Return of which document something was derived; such a record is its document's alone, and never merged."""
+    """Return the source document of a derived record; such a record belongs to it alone, and is never merged."""
     place = told.extra.get(ITEM)
     return tuple(map(str, place)) if isinstance(place, list | tuple) and len(place) == 3 else None
 
@@ -543,21 +543,21 @@ def is_for(record: Record, session_id: str | None, agent_id: str | None) -> bool
 
 
 def worded_anew(origin: Origin, parents: Sequence[str], taint: Sequence[str]) -> Origin:
-    """Return ``origin`` for words that stand for records: whoever wrote them read these."""
+    """Return ``origin`` for words that stand for records: whoever wrote the words has read the records."""
     return origin._replace(
         taint=union(origin.tainted_by, taint), parents=tuple(dict.fromkeys([*origin.parents, *parents]))
     )
 
 
 def in_place_of(record: Record, origin: Origin) -> Origin:
-    """Return ``origin`` so that what it offers in the place of ``record`` is for the same session or agent."""
+    """Return ``origin`` such that a replacement of ``record`` has the same session or agent."""
     if record.scope == "session":
         return origin._replace(session_id=record.session_id, agent_id=record.agent_id)
     return origin._replace(agent_id=record.agent_id) if record.scope == "agent" else origin
 
 
 def ends_what_was_said(record: Record, changes: Mapping[str, JSON], origin: Origin) -> bool:
-    """Return whether somebody who is no person would end, or make less sure, what a person said or checked."""
+    """Return whether a non-person would end, or reduce the certainty of, what a person said or checked."""
     if origin.actor in (*PERSONS, "program") or record.trust != "verified":
         return False
     sure = changes.get("confidence")
@@ -566,7 +566,7 @@ def ends_what_was_said(record: Record, changes: Mapping[str, JSON], origin: Orig
 
 
 def is_valid(record: Record, moment: datetime) -> bool:
-    """Return whether the dates of a record let it hold at a moment."""
+    """Return whether a record's dates make it valid at a moment."""
     if not record.valid_from and not record.valid_until:
         return True
     at = normal_time(moment)
@@ -575,21 +575,21 @@ def is_valid(record: Record, moment: datetime) -> bool:
 
 
 EXPIRED = "expired"
-"""What a record is called that nothing closed and that holds no longer."""
+"""The status of a record that nothing closed and that is no longer valid."""
 
 
 def told_when(created_at: str, id: str) -> str:
-    """Return what sorts records by when they were told, then by id: an import brings ids and times of its own."""
+    """Return the sort key by time of telling, then by id: an import brings its own ids and times."""
     return f"{to_text(parse_time(created_at))}\x01{id}"
 
 
 def has_expired(record: Record, moment: datetime) -> bool:
-    """Return whether a record held once and holds no longer, whatever else became of it."""
+    """Return whether a record was valid once and no longer is, whatever else happened to it."""
     return record.valid_until is not None and normal_time(record.valid_until) < normal_time(moment)
 
 
 def can_meet(one: Record | Draft, other: Record | Draft) -> bool:
-    """Return whether the dates of two statements leave a moment at which both may hold."""
+    """Return whether the dates of two statements allow a moment at which both are valid."""
     return not (_is_over_before(one, other) or _is_over_before(other, one))
 
 
@@ -599,15 +599,15 @@ def _is_over_before(one: Record | Draft, other: Record | Draft) -> bool:
 
 
 def was_true(record: Record, moment: datetime) -> bool:
-    """Return whether a record was true at a moment, as far as it says itself.
+    """Return whether a record was true at a moment, going by its own statements.
 
-    What took another record's place was not true before it did. Anything else without a date counts as true always:
-    memory knows when it was told, and not since when it holds.
+    A record that replaced another was not true before then. Any other record without a date counts as always true:
+    memory knows when it was told, but not since when it has been true.
     """
     return is_valid(record, moment) and begins(record) <= normal_time(moment)
 
 
 def begins(record: Record) -> str:
-    """Return since when a record counts as true, in the form that sorts as text; nothing where it always does."""
+    """Return since when a record counts as true, in the form that sorts as text; empty if always."""
     told = record.valid_from or (record.created_at if replaced_by(record) else "")
     return normal_time(told) if told else ""
