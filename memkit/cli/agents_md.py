@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, require_person, user_option
+from memkit.cli.output import Front, memkit_command, require_person, user_option
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import counted, one_line
 
@@ -14,12 +14,11 @@ NAMED = 5
 """Ids that a line names."""
 
 
-@click.command("export", cls=MemkitCommand)
+@memkit_command("export")
 @user_option
 @click.option("--agents-md", is_flag=True, help="Keep the part between memkit's marks in AGENTS.md or CLAUDE.md.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Keep FILE instead.")
 @click.option("--mine", is_flag=True, help="What was edited there are your own words.")
-@click.pass_obj
 def export(front: Front, user: str | None, agents_md: bool, out: Path | None, mine: bool) -> None:
     """Write live constraints, preferences and skills for other agents, and bring back what was edited there.
 

@@ -17,7 +17,6 @@ def backend() -> None:
 
 
 @backend.command("status")
-@click.pass_obj
 def status(front: Front) -> None:
     """Say where long-term memory and the short-lived tiers lie, and whether they are served. No password is shown."""
     from memkit.use_cases.backend import backend_status
@@ -51,7 +50,6 @@ def _place(tier: TierPlace) -> str:
 @click.option("--url", required=True, metavar="OWNER_URL", help="The database, for the role that owns the tables.")
 @click.option("--role", required=True, help="The role that serves: it owns nothing and sees one user at a time.")
 @click.option("--dry-run", is_flag=True, help="Print what would be run, and change nothing.")
-@click.pass_obj
 def migrate(front: Front, url: str, role: str, dry_run: bool) -> None:
     """Make the tables of an archive in PostgreSQL, or bring them to this version, and grant ROLE what it needs."""
     from memkit.runtime.backends.schema import VERSION
@@ -69,7 +67,6 @@ def migrate(front: Front, url: str, role: str, dry_run: bool) -> None:
 @click.option("--tier", type=click.Choice(["archive", "working"]), default="archive", show_default=True)
 @click.option("--dry-run", is_flag=True, help="Say what would be moved, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.pass_obj
 def move(front: Front, to: str, tier: str, dry_run: bool, yes: bool) -> None:
     """Bring all memory to another back end, prove that it is there, and name it in memkit.yaml.
 

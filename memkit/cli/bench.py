@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, MemkitGroup, SuggestingChoice, User, diagnostic
+from memkit.cli.output import Front, MemkitGroup, SuggestingChoice, User, diagnostic, memkit_command
 from memkit.runtime.host.terminal import is_able_terminal, one_line
 
 MODES = (
@@ -47,7 +47,6 @@ def bench() -> None:
 @click.option("--mode", "modes", type=SuggestingChoice(MODES), multiple=True, help="Only this one; may be given again.")
 @click.option("--k", "ks", type=Sizes(), default=(5, 10), show_default="5,10", help="How many results count as found.")
 @click.option("--vectors", "model", type=click.Path(path_type=Path), metavar="FOLDER", help="Also by this local model.")
-@click.pass_obj
 def retrieval(front: Front, file: Path, modes: tuple[str, ...], ks: tuple[int, ...], model: Path | None) -> None:
     """Report recall@k and MRR of each way to search on FILE: LoCoMo, LongMemEval, or JSON lines of your own."""
     from memkit.use_cases.bench_retrieval import bench_retrieval
@@ -96,17 +95,13 @@ def _lines(data: dict[str, Any]) -> list[str]:
     return lines
 
 
-# ``memkit eval``: questions whose answers should be remembered.
-
-
-@click.command("eval", cls=MemkitCommand)
+@memkit_command("eval")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="Results that count.")
 @click.option("--user", type=User(), help="Whose memory a line asks that names no user.")
 @click.option(
     "--course", type=click.Path(dir_okay=False, path_type=Path), help="Append the score here, show its course."
 )
-@click.pass_obj
 def evaluate(front: Front, file: Path, count: int, user: str | None, course: Path | None) -> None:
     """Ask memory the questions of FILE and say which of the expected records it finds; exit 1 where one is not.
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, add_completion_class, split_arg_string
 
-from memkit.cli.output import KNOWN_NAMES, Front, MemkitCommand, SuggestingChoice
+from memkit.cli.output import KNOWN_NAMES, Front, SuggestingChoice, memkit_command
 
 Known = Iterable[tuple[str, str]]
 """Names, each with what it is."""
@@ -199,9 +199,8 @@ class WholeFish(FishComplete):
     source_template: ClassVar[str] = _FISH
 
 
-@click.command("completion", cls=MemkitCommand)
+@memkit_command("completion")
 @click.argument("shell", type=SuggestingChoice(["bash", "zsh", "fish"]))
-@click.pass_obj
 def completion(front: Front, shell: str) -> None:
     """Print the completion script for SHELL; add its output to the shell's start-up file."""
     from click.shell_completion import get_completion_class

@@ -35,7 +35,6 @@ def core() -> None:
 @user_option
 @agent_option
 @at_option
-@click.pass_obj
 def show(front: Front, user: str | None, agent: str | None, at: str | None) -> None:
     """Print the sections of USER; the persona stands in memkit.yaml, and is always the present one."""
     workspace = front.workspace
@@ -50,7 +49,6 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
 @user_option
 @agent_option
 @reason_option
-@click.pass_obj
 def set_section(front: Front, section: str, text: str, user: str | None, agent: str | None, reason: str) -> None:
     """Replace a section of USER by TEXT; the versions before stay in the archive.
 
@@ -68,7 +66,6 @@ def set_section(front: Front, section: str, text: str, user: str | None, agent: 
 @user_option
 @agent_option
 @reason_option
-@click.pass_obj
 def rollback(front: Front, section: str, version: str, user: str | None, agent: str | None, reason: str) -> None:
     """Bring back what SECTION of USER said N versions ago (default 1), or in the edit ID, as a new version."""
     workspace = front.workspace
@@ -80,7 +77,6 @@ def rollback(front: Front, section: str, version: str, user: str | None, agent: 
 @core.command("history")
 @user_option
 @tail_option
-@click.pass_obj
 def history(front: Front, user: str | None, tail: int | None) -> None:
     """Print every version of every section of USER and of each agent of theirs, oldest first."""
     workspace = front.workspace

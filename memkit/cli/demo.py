@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand
+from memkit.cli.output import Front, memkit_command
 from memkit.errors import EnvironmentFault
 from memkit.runtime.host.terminal import harmless
 from memkit.use_cases.show_tour import show_tour
@@ -24,11 +24,10 @@ What to try next
 """
 
 
-@click.command("demo", cls=MemkitCommand)
+@memkit_command("demo")
 @click.option(
     "--keep", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Play in DIR and keep what it made."
 )
-@click.pass_obj
 def demo(front: Front, keep: Path | None) -> None:
     """Show the whole tour in a temporary directory, with no key and no server."""
     if keep is not None:

@@ -10,7 +10,7 @@ import click
 
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
-from memkit.cli.output import Diagnostic, Front, KnownName, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, KnownName, diagnostic, memkit_command
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import counted, one_line, tainted
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
     from memkit.use_cases.domains import ListedDomain
     from memkit.use_cases.lessons import Listed
 
-# ``memkit domain new``.
 
-
-@click.command("new", cls=MemkitCommand)
+@memkit_command("new")
 @click.argument("name")
-@click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the domain NAME from an example, with a first problem that tests it; both are in no commit yet."""
     from memkit.use_cases.domains import draft_domain
@@ -41,11 +38,7 @@ def new(front: Front, name: str) -> None:
     front.answer({"name": name, "path": str(path), "problem": str(problem)}, told)
 
 
-# ``memkit domain list`` and ``show``.
-
-
-@click.command("list", cls=MemkitCommand)
-@click.pass_obj
+@memkit_command("list")
 def list_command(front: Front) -> None:
     """List the store's planning domains."""
     from memkit.use_cases.domains import list_domains
@@ -56,9 +49,8 @@ def list_command(front: Front) -> None:
     front.answer({"domains": [_summary(each) for each in found]}, lines)
 
 
-@click.command("show", cls=MemkitCommand)
+@memkit_command("show")
 @click.argument("name", type=KnownName("domain"), metavar="FILE|NAME")
-@click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show a domain: its tasks with the methods that do them, and its steps."""
     from memkit.use_cases.domains import show_domain
@@ -183,12 +175,8 @@ def _listed(items: Iterable[object]) -> str:
     return ", ".join(str(item) for item in items)
 
 
-# ``memkit domain check``.
-
-
-@click.command("check", cls=MemkitCommand)
+@memkit_command("check")
 @click.argument("name", type=KnownName("domain"), metavar="[FILE|NAME]", required=False)
-@click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Check a domain, its problems and what was learned for it, or all of the store, by the rules of lint (MKD)."""
     from memkit.cli.lint import finding_diagnostic
@@ -204,14 +192,10 @@ def check(front: Front, name: str | None) -> None:
     front.answer(data, text_report(report), ok=not found, diagnostics=found)
 
 
-# ``memkit domain commit``, ``history`` and ``rollback``.
-
-
-@click.command("commit", cls=MemkitCommand)
+@memkit_command("commit")
 @click.argument("name", type=KnownName("domain"))
 @bump_option
 @note_option
-@click.pass_obj
 def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None:
     """Commit what you changed in the domain NAME and in its problems, if these come out; the message says what."""
     from memkit.use_cases.domains import commit_domain
@@ -220,9 +204,8 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
     answer_commit(front, root, commit_domain(root, name, bump=bump, note=note))
 
 
-@click.command("history", cls=MemkitCommand)
+@memkit_command("history")
 @click.argument("name", type=KnownName("domain"))
-@click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the domain NAME, newest first."""
     from memkit.domains.files import DOMAIN
@@ -231,10 +214,9 @@ def history(front: Front, name: str) -> None:
     answer_trace(front, name, trace_file(front.root, DOMAIN, name))
 
 
-@click.command("rollback", cls=MemkitCommand)
+@memkit_command("rollback")
 @click.argument("name", type=KnownName("domain"))
 @click.argument("version")
-@click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:
     """Bring the domain NAME back to VERSION (or to a commit) if its problems pass, as a new commit."""
     from memkit.use_cases.domains import roll_back_domain
@@ -249,7 +231,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 
 
-@click.command("convert", cls=MemkitCommand)
+@memkit_command("convert")
 @click.argument("source", metavar="FILE|NAME")
 @click.argument("target", type=_FILE)
 @click.option(
@@ -259,7 +241,6 @@ _DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
     help="What is converted is a file with a problem of this domain.",
 )
 @click.option("--force", is_flag=True, help="Replace TARGET if it is there.")
-@click.pass_obj
 def convert(front: Front, source: str, target: Path, domain: str | None, force: bool) -> None:
     """Write a domain to TARGET, in HDDL where that ends in .hddl, else in YAML; nothing is lost."""
     from memkit.use_cases.convert_domain import convert_domain
@@ -270,15 +251,11 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
     front.answer({"target": str(done.target), "notes": list(done.notes)}, f"Written: {done.target}")
 
 
-# ``memkit domain graph``.
-
-
-@click.command("graph", cls=MemkitCommand)
+@memkit_command("graph")
 @click.argument("name", type=KnownName("domain"), metavar="FILE|NAME")
 @click.option("--svg", type=_DRAWING, metavar="FILE", help="Draw it as SVG.")
 @click.option("--dot", type=_DRAWING, metavar="FILE", help="Draw it in Graphviz' DOT language.")
 @click.option("--mermaid", type=_DRAWING, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")
-@click.pass_obj
 def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: Path | None) -> None:
     """Draw the task network of a domain: its tasks, the methods that do them, and what these consist of."""
     from memkit.use_cases.domains import draw_domain
@@ -304,14 +281,10 @@ def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: 
     front.answer({"name": name, "drawings": rows}, lines)
 
 
-# ``memkit domain test``, and the methods that a model proposed: learned, promote, reject.
-
-
-@click.command("test", cls=MemkitCommand)
+@memkit_command("test")
 @click.argument("names", type=KnownName("domain"), nargs=-1)
 @click.option("--require-coverage", is_flag=True, help="Fail also when no problem uses a method or an operator.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=15.0, help="Seconds for each problem (15).")
-@click.pass_obj
 def test(front: Front, names: tuple[str, ...], require_coverage: bool, timeout: float) -> None:
     """Solve the problems recorded for the domains (or those NAMED), and say what no problem uses.
 
@@ -404,12 +377,8 @@ def _gaps(proof: DomainProof, *, strict: bool) -> Iterator[Diagnostic]:
             yield diagnostic("domain-coverage", message, severity="error" if strict else "note", path=proof.path)
 
 
-# ``memkit domain learned``.
-
-
-@click.command("learned", cls=MemkitCommand)
+@memkit_command("learned")
 @click.argument("domain", type=KnownName("domain"), required=False)
-@click.pass_obj
 def learned(front: Front, domain: str | None) -> None:
     """List the learned methods of DOMAIN, or of all: where each comes from, and what it would do."""
     from memkit.use_cases.lessons import list_lessons
@@ -444,16 +413,12 @@ def _entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {number}. {subtask}"
 
 
-# ``memkit domain promote``.
-
-
-@click.command("promote", cls=MemkitCommand)
+@memkit_command("promote")
 @click.argument("domain", type=KnownName("domain"))
 @click.argument("method")
 @click.option("--as", "new_name", metavar="NAME", help="What the method is called from now on.")
 @click.option("--unverified", is_flag=True, help="Also where nothing is declared to hold once the task is done.")
 @click.option("--dry-run", is_flag=True, help="Only say what the recorded problems say.")
-@click.pass_obj
 def promote(front: Front, domain: str, method: str, new_name: str | None, unverified: bool, dry_run: bool) -> None:
     """Take METHOD over into DOMAIN's own file, if every recorded problem of the domain is solved as before."""
     from memkit.use_cases.lessons import NotPromoted, promote_lesson
@@ -485,14 +450,10 @@ def _side(outcome: str, steps: int | None) -> str:
     return outcome if steps is None else counted(steps, "step")
 
 
-# ``memkit domain reject``.
-
-
-@click.command("reject", cls=MemkitCommand)
+@memkit_command("reject")
 @click.argument("domain", type=KnownName("domain"))
 @click.argument("method")
 @click.option("--reason", required=True, help="Why; a model that proposes the same again is told.")
-@click.pass_obj
 def reject(front: Front, domain: str, method: str, reason: str) -> None:
     """Throw METHOD away: it is not used any more, and the same proposal is refused from now on."""
     from memkit.use_cases.lessons import reject_lesson

@@ -19,7 +19,7 @@ from click.core import ParameterSource
 
 from memkit.cli.display import ListCell, ListRow, Meaning
 from memkit.cli.first_words import FirstWordsCommand
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic, suggestion, with_trust
+from memkit.cli.output import Diagnostic, Front, diagnostic, memkit_command, suggestion, with_trust
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
 from memkit.evolution.account import SHORT, EvolutionAccount, Status, status_of
@@ -61,9 +61,8 @@ _REASONS = 10
 _run = click.argument("run", default=LATEST)
 
 
-@click.command("status", cls=MemkitCommand)
+@memkit_command("status")
 @_run
-@click.pass_obj
 def status(front: Front, run: str) -> None:
     """Say how RUN stands (the latest, unless named)."""
     account = read_evolution(run, root=store_if_any(front))
@@ -73,10 +72,9 @@ def status(front: Front, run: str) -> None:
     )
 
 
-@click.command("best", cls=MemkitCommand)
+@memkit_command("best")
 @_run
 @click.option("--out", type=_FILE, help="Write the program there as well.")
-@click.pass_obj
 def best(front: Front, run: str, out: Path | None) -> None:
     """Print the best program of RUN (the latest, unless named)."""
     account = read_evolution(run, root=store_if_any(front))
@@ -88,11 +86,10 @@ def best(front: Front, run: str, out: Path | None) -> None:
     front.answer(data, text.rstrip("\n"), diagnostics=_notes(account))
 
 
-@click.command("diff", cls=MemkitCommand)
+@memkit_command("diff")
 @_run
 @click.argument("before", default="seed")
 @click.argument("after", default="best")
-@click.pass_obj
 def diff(front: Front, run: str, before: str, after: str) -> None:
     """Show what changed in RUN from the seed to the best program, or from program BEFORE to program AFTER."""
     account = read_evolution(run, root=store_if_any(front))
@@ -102,10 +99,9 @@ def diff(front: Front, run: str, before: str, after: str) -> None:
     front.answer(data, lines or "No difference: it is the same program.", diagnostics=_notes(account))
 
 
-@click.command("lineage", cls=MemkitCommand)
+@memkit_command("lineage")
 @_run
 @click.argument("id", default="best")
-@click.pass_obj
 def lineage(front: Front, run: str, id: str) -> None:
     """Show where the best program of RUN, or program ID, comes from."""
     account = read_evolution(run, root=store_if_any(front))
@@ -116,10 +112,9 @@ def lineage(front: Front, run: str, id: str) -> None:
     )
 
 
-@click.command("report", cls=MemkitCommand)
+@memkit_command("report")
 @_run
 @click.option("--out", type=_FILE, help="Where to write it (default: report.html in the run's folder).")
-@click.pass_obj
 def report(front: Front, run: str, out: Path | None) -> None:
     """Write RUN (the latest, unless named) as one HTML page that needs nothing else."""
     path = report_evolution(run, out, root=store_if_any(front))
@@ -224,7 +219,7 @@ class Price(click.ParamType[tuple[float, float]]):
         return read, written
 
 
-@click.command("evolve", cls=EvolveCommand)
+@memkit_command("evolve", cls=EvolveCommand)
 @click.argument("program", required=False, type=click.Path(path_type=Path), metavar="[PROGRAM|TASK_FOLDER]")
 @click.option(
     "--evaluator",
@@ -280,7 +275,6 @@ class Price(click.ParamType[tuple[float, float]]):
 )
 @click.option("--resume", metavar="RUN", help=f"Go on with a run: {RUN_OPTION_HINT}.")
 @click.option("--accept-changes", is_flag=True, help="Resume although program or evaluator changed.")
-@click.pass_obj
 def evolve(front: Front, /, program: Path | None, resume: str | None, **given: Any) -> None:
     """Evolve PROGRAM, judged by nothing but its evaluator, in a sandbox.
 

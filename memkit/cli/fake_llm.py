@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, SuggestingChoice, command_name, envelope
+from memkit.cli.output import Front, SuggestingChoice, command_name, envelope, memkit_command
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.testing import PROTOCOLS, FakeServer, LoggedRequest, ScriptError
 from memkit.use_cases.serve_fake_llm import serve_fake_llm
 
 
-@click.command("fake-llm", cls=MemkitCommand)
+@memkit_command("fake-llm")
 @click.option(
     "--protocol", type=SuggestingChoice(list(PROTOCOLS)), default="chat", show_default=True, help="What to speak."
 )
@@ -24,7 +24,6 @@ from memkit.use_cases.serve_fake_llm import serve_fake_llm
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen (default: a free port).")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.pass_obj
 def fake_llm(front: Front, protocol: str, script: Path, port: int, command: tuple[str, ...]) -> None:
     """Serve a scripted model until interrupted, or as long as COMMAND runs.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memkit.cli.output import Date, Front, MemkitCommand, MemkitGroup, User, words_argument
+from memkit.cli.output import Date, Front, MemkitGroup, User, words_argument
 from memkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,12 +23,11 @@ def graph() -> None:
     """Show how the people and things that memory tells of hang together."""
 
 
-@graph.command("show", cls=MemkitCommand)
+@graph.command("show")
 @user_option
 @as_of_option
 @svg_option
 @mermaid_option
-@click.pass_obj
 def show(front: Front, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
     """Show every relation that records tell: who, how, whom, from when to when, and in which record."""
     from memkit.use_cases.relations import GraphQuestion
@@ -36,14 +35,13 @@ def show(front: Front, user: str | None, as_of: str | None, svg: bool, mermaid: 
     _answer(front, user, GraphQuestion(as_of=as_of), svg=svg, mermaid=mermaid)
 
 
-@graph.command("around", cls=MemkitCommand)
+@graph.command("around")
 @words_argument("name")
 @click.option("--steps", type=click.IntRange(1, 2), default=1, show_default=True, help="How far away.")
 @user_option
 @as_of_option
 @svg_option
 @mermaid_option
-@click.pass_obj
 def around(front: Front, name: str, steps: int, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
     """Show what hangs together with NAME, such as Anna or "my sister"."""
     from memkit.use_cases.relations import GraphQuestion
@@ -51,14 +49,13 @@ def around(front: Front, name: str, steps: int, user: str | None, as_of: str | N
     _answer(front, user, GraphQuestion(around=name, steps=steps, as_of=as_of), svg=svg, mermaid=mermaid)
 
 
-@graph.command("path", cls=MemkitCommand)
+@graph.command("path")
 @click.argument("start", metavar="NAME")
 @click.argument("goal", metavar="NAME")
 @user_option
 @as_of_option
 @svg_option
 @mermaid_option
-@click.pass_obj
 def path(front: Front, start: str, goal: str, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
     """Show the shortest way from one NAME to another."""
     from memkit.use_cases.relations import GraphQuestion

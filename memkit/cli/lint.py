@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.display import ListCell, ListRow, Meaning
-from memkit.cli.output import Diagnostic, Front, KnownName, MemkitCommand, SuggestingChoice, diagnostic
+from memkit.cli.output import Diagnostic, Front, KnownName, SuggestingChoice, diagnostic, memkit_command
 from memkit.errors import UsageError
 from memkit.store.layout import find_store
 
@@ -29,7 +29,7 @@ _FORMATS = {
 """The module of each; one run needs one of them."""
 
 
-@click.command("lint", cls=MemkitCommand)
+@memkit_command("lint")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--output-format",
@@ -56,7 +56,6 @@ _FORMATS = {
 )
 @click.option("--schemas", is_flag=True, help="Write the schemas that editors complete from into the store, and end.")
 @click.option("--no-cache", is_flag=True, help="Use nothing that an earlier run found, and keep nothing.")
-@click.pass_obj
 def lint(
     front: Front,
     paths: tuple[Path, ...],
@@ -171,12 +170,8 @@ def finding_diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
     )
 
 
-# ``memkit rule``: say what a lint rule checks.
-
-
-@click.command("rule", cls=MemkitCommand)
+@memkit_command("rule")
 @click.argument("code", type=KnownName("rule"), required=False)
-@click.pass_obj
 def rule(front: Front, code: str | None) -> None:
     """Say what the lint rule CODE finds, why, and show a bad and a good example; without CODE list all rules."""
     from memkit.lint.rules import RULES

@@ -397,10 +397,22 @@ class MemkitCommand(click.Command):
         return next(filter(None, map(front.nearest_id, given)), "")
 
 
+def memkit_command(
+    name: str, *, cls: type[MemkitCommand] = MemkitCommand, **attrs: Any
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Return what makes the command ``name`` of a function that is given the ``Front`` first."""
+    return lambda deed: click.command(name, cls=cls, **attrs)(click.pass_obj(deed))
+
+
 class MemkitGroup(click.Group):
     """A group whose commands all take the common options."""
 
     command_class = MemkitCommand
+
+    def command(self, *args: Any, **kwargs: Any) -> Callable[[Callable[..., None]], click.Command]:  # type: ignore[override]
+        """Return what adds a function, which is given the ``Front`` first, to the group as a command."""
+        add = super().command(*args, **kwargs)
+        return lambda deed: add(click.pass_obj(deed))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from memkit.cli.first_words import FirstWordsCommand, misspelt
-from memkit.cli.output import Front, KnownName, MemkitCommand, SuggestingChoice
+from memkit.cli.output import Front, KnownName, SuggestingChoice, memkit_command
 from memkit.cli.plan_options import (
     FILE,
     Drawings,
@@ -42,7 +42,7 @@ class PlanCommand(FirstWordsCommand):
     }
 
 
-@click.command("plan", cls=PlanCommand)
+@memkit_command("plan", cls=PlanCommand)
 @click.argument("task", required=False, nargs=-1)
 @click.option(
     "--domain", type=KnownName("domain"), metavar="FILE|NAME", help="A file, or a domain of the store or a starter."
@@ -71,7 +71,6 @@ class PlanCommand(FirstWordsCommand):
 )
 @drawing_options
 @execution_options
-@click.pass_obj
 def plan(
     front: Front,
     task: tuple[str, ...],
@@ -196,10 +195,7 @@ def _ipc_lines(planned: Planned) -> list[str]:
     return [f"; {line}" for line in plan_lines(planned, explain=False)]
 
 
-# ``memkit plan verify``.
-
-
-@click.command("verify", cls=MemkitCommand)
+@memkit_command("verify")
 @click.option(
     "--domain",
     type=KnownName("domain"),
@@ -214,7 +210,6 @@ def _ipc_lines(planned: Planned) -> list[str]:
 @click.option("--learned", type=FILE, help="Where learned methods are kept (default: the store's domains/learned).")
 @click.option("--promoted-only", is_flag=True, help="Leave out learned methods that nobody promoted.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after so many seconds (30).")
-@click.pass_obj
 def verify(
     front: Front, domain: str, problem: Path, plan_file: Path, learned: Path | None, promoted_only: bool, timeout: float
 ) -> None:

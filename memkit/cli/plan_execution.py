@@ -15,10 +15,10 @@ from memkit.cli.display import SIGNS, ListCell, ListRow
 from memkit.cli.output import (
     Diagnostic,
     Front,
-    MemkitCommand,
     SuggestingChoice,
     diagnostic,
     envelope,
+    memkit_command,
     tail_option,
     with_trust,
     yes_or_no,
@@ -82,10 +82,9 @@ def _print(front: Front, wish: Wish, done: CarriedOut, explained: Planned | None
     front.answer(data, lines, ok=done.ok, diagnostics=_findings(done))
 
 
-@click.command("runs", cls=MemkitCommand)
+@memkit_command("runs")
 @click.option("--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where runs are kept.")
 @tail_option
-@click.pass_obj
 def runs(front: Front, run_dir: Path | None, tail: int | None) -> None:
     """List the runs of plans on this machine, and how far each came."""
     found = plan_runs(run_dir, _workspace(front)).states(front.note)

@@ -20,9 +20,9 @@ from memkit.cli.output import (
     Diagnostic,
     Front,
     KnownName,
-    MemkitCommand,
     SuggestingChoice,
     diagnostic,
+    memkit_command,
     read_pairs,
     words_argument,
 )
@@ -55,12 +55,9 @@ if TYPE_CHECKING:
     from memkit.policies.overview import Usage
     from memkit.store.yaml_edit import Part
 
-# ``memkit policy new``.
 
-
-@click.command("new", cls=MemkitCommand)
+@memkit_command("new")
 @click.argument("name")
-@click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the policy NAME from an example that passes its own tests; it is soft, and in no commit yet."""
     path = draft_policy(front.root, name)
@@ -71,11 +68,7 @@ def new(front: Front, name: str) -> None:
     front.answer({"name": name, "path": str(path)}, told)
 
 
-# ``memkit policy list``, ``show``, ``search`` and ``stats``.
-
-
-@click.command("list", cls=MemkitCommand)
-@click.pass_obj
+@memkit_command("list")
 def list_command(front: Front) -> None:
     """List the store's policies."""
     policies = list_policies(front.root)
@@ -84,19 +77,17 @@ def list_command(front: Front) -> None:
     front.answer({"policies": [{**_summary(found), "version": version} for found, version in policies]}, lines)
 
 
-@click.command("show", cls=MemkitCommand)
+@memkit_command("show")
 @click.argument("name", type=KnownName("policy"))
-@click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the policy NAME."""
     found = show_policy(front.root, name)
     front.answer(dict(found.data), found.document.text.rstrip("\n"))
 
 
-@click.command("search", cls=MemkitCommand)
+@memkit_command("search")
 @words_argument("query")
 @click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
-@click.pass_obj
 def search(front: Front, query: str, limit: int) -> None:
     """Search the policies for the words of QUERY, best first."""
     hits = find_policies(front.root, query, limit)
@@ -105,9 +96,8 @@ def search(front: Front, query: str, limit: int) -> None:
     front.answer({"results": [{**_summary(hit.policy), "score": hit.score} for hit in hits]}, lines)
 
 
-@click.command("stats", cls=MemkitCommand)
+@memkit_command("stats")
 @click.argument("name", type=KnownName("policy"), required=False)
-@click.pass_obj
 def stats(front: Front, name: str | None) -> None:
     """Say how often policies (or the policy NAME) matched a call of an agent on this machine, and what they said."""
     found = count_verdicts(front.workspace, name)
@@ -177,14 +167,10 @@ _MEANS: Mapping[str, Meaning] = {"deny": "bad", "ask": "care", "warn": "care", "
 """What an effect's colour says."""
 
 
-# ``memkit policy commit``, ``history`` and ``rollback``.
-
-
-@click.command("commit", cls=MemkitCommand)
+@memkit_command("commit")
 @click.argument("name", type=KnownName("policy"))
 @bump_option
 @note_option
-@click.pass_obj
 def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None:
     """Commit what you changed in the policy NAME and in its tables, if it passes its tests; the message says what.
 
@@ -195,9 +181,8 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
     answer_commit(front, root, commit_policy(root, name, bump=bump, note=note))
 
 
-@click.command("history", cls=MemkitCommand)
+@memkit_command("history")
 @click.argument("name", type=KnownName("policy"))
-@click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the policy NAME, newest first."""
     from memkit.use_cases.files import trace_file
@@ -205,10 +190,9 @@ def history(front: Front, name: str) -> None:
     answer_trace(front, name, trace_file(front.root, POLICY, name))
 
 
-@click.command("rollback", cls=MemkitCommand)
+@memkit_command("rollback")
 @click.argument("name", type=KnownName("policy"))
 @click.argument("version")
-@click.pass_obj
 def rollback(front: Front, name: str, version: str) -> None:
     """Bring the policy NAME back to VERSION (or to a commit) if it passes its own tests, as a new commit."""
     root = front.root
@@ -220,13 +204,12 @@ def rollback(front: Front, name: str, version: str) -> None:
 _STOPS = ("deny", "ask")
 
 
-@click.command("check", cls=MemkitCommand)
+@memkit_command("check")
 @click.option("--tool", required=True, help="The tool that would be called.")
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="An argument; K:=JSON gives it a type.")
 @click.option(
     "--context", "context", multiple=True, metavar="K=V", help="A fact that the host program sets; K:=JSON too."
 )
-@click.pass_obj
 def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ...]) -> None:
     """Say what the policies decide about a tool call, and why; nothing is run."""
     if not tool.strip():
@@ -250,7 +233,7 @@ _SAID = {
 }
 
 
-@click.command("export", cls=MemkitCommand)
+@memkit_command("export")
 @click.option("--format", "form", type=SuggestingChoice(list(FORMATS)), required=True, help="The language to write.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file (default: standard output).")
 @click.option(
@@ -261,7 +244,6 @@ _SAID = {
     help="Where it would permit what memkit stops: report it, refuse the export, or tighten it to permit less.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that holds another text.")
-@click.pass_obj
 def export(front: Front, form: str, out: Path | None, losses: Losses, force: bool) -> None:
     """Write the policies for another tool, and say what becomes of each on the way.
 

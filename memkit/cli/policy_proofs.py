@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.display import ListCell, ListRow
-from memkit.cli.output import Diagnostic, Front, KnownName, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, KnownName, diagnostic, memkit_command
 from memkit.errors import UsageError
 from memkit.runtime.guard.interface import EFFECTS
 from memkit.runtime.host.terminal import counted, one_line
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange
     from memkit.runtime.guard.proof import CoveredPart, Proof, TestResult
     from memkit.use_cases.policy_proofs import CoveredCall, PolicyComparison, PolicyConflicts
-
-# What ``memkit policy test --json`` prints.
 
 
 def proof_data(proof: SetProof) -> dict[str, Any]:
@@ -110,12 +108,11 @@ def _survivors_data(report: MutationReport) -> list[dict[str, Any]]:
 _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 
 
-@click.command("test", cls=MemkitCommand)
+@memkit_command("test")
 @click.argument("names", type=KnownName("policy"), nargs=-1)
 @click.option("--require-coverage", is_flag=True, help="Fail also when a clause, exception or effect is not reached.")
 @click.option("--mutate", is_flag=True, help="Change each policy a little, and fail when no test notices.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML to this file too.")
-@click.pass_obj
 def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: bool, junit: Path | None) -> None:
     """Run the tests that the policies (or those NAMED) carry and those of tables, and say what they do not reach."""
     from memkit.use_cases.policy_proofs import prove_policies
@@ -230,16 +227,12 @@ def _gaps(found: PolicyFile, proof: Proof, *, strict: bool) -> Iterator[Diagnost
         yield diagnostic("policy-coverage", message, severity=severity, path=found.document.path, line=line)
 
 
-# ``memkit policy conflicts``.
-
-
-@click.command("conflicts", cls=MemkitCommand)
+@memkit_command("conflicts")
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Accept the findings of this file (a list of kind, policies and reason).",
 )
-@click.pass_obj
 def conflicts(front: Front, baseline: Path | None) -> None:
     """Find policies that contradict or cover each other or never apply, each with a call that shows it.
 
@@ -303,16 +296,12 @@ def _diagnostics(found: PolicyConflicts) -> Iterator[Diagnostic]:
         yield diagnostic("policy-accepted", message, severity="warning", path=one.path)
 
 
-# ``memkit policy coverage``.
-
-
-@click.command("coverage", cls=MemkitCommand)
+@memkit_command("coverage")
 @click.option(
     "--corpus",
     type=click.Path(dir_okay=False, path_type=Path),
     help="One call a line: {tool, args, context?, category?, expect?} (default: the calls that memkit ships).",
 )
-@click.pass_obj
 def coverage(front: Front, corpus: Path | None) -> None:
     """Say what the policies decide about a list of calls, in all and by category.
 
@@ -378,12 +367,11 @@ _MOST_LISTED = 20
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command("diff", cls=MemkitCommand)
+@memkit_command("diff")
 @click.argument("span", metavar="[A..B]", required=False)
 @click.option("--replay", "replayed", is_flag=True, help="Also decide the calls of the audit log by both sets.")
 @click.option("--before", type=_FOLDER, help="A folder of policies to compare, in place of commits.")
 @click.option("--after", type=_FOLDER, help="The folder to compare it with.")
-@click.pass_obj
 def diff(front: Front, span: str | None, replayed: bool, before: Path | None, after: Path | None) -> None:
     """Say which calls are decided differently, weakened hard policies first.
 

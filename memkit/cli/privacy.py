@@ -13,10 +13,10 @@ import click
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import (
     Front,
-    MemkitCommand,
     MemkitGroup,
     User,
     diagnostic,
+    memkit_command,
     require_person,
     tail_option,
     user_option,
@@ -28,8 +28,6 @@ from memkit.runtime.memory.record.lines import InvalidRecord, bare_date, normal_
 if TYPE_CHECKING:
     from memkit.use_cases.keys import KeyList
 
-# ``memkit consent``: whether a user agreed to long-term memory.
-
 
 @click.group("consent", cls=MemkitGroup)
 def consent() -> None:
@@ -38,7 +36,6 @@ def consent() -> None:
 
 @consent.command("grant")
 @user_option
-@click.pass_obj
 def grant(front: Front, user: str | None) -> None:
     """Record that USER agreed: the agent may store what they tell it."""
     _set(front, user, granted=True)
@@ -46,14 +43,12 @@ def grant(front: Front, user: str | None) -> None:
 
 @consent.command("withdraw")
 @user_option
-@click.pass_obj
 def withdraw(front: Front, user: str | None) -> None:
     """Record that USER withdrew: nothing new is stored from now on."""
     _set(front, user, granted=False)
 
 
 @consent.command("list")
-@click.pass_obj
 def list_command(front: Front) -> None:
     """List who agreed and who withdrew."""
     archive = front.workspace.archive
@@ -98,8 +93,7 @@ def key() -> None:
     """List, export, import and destroy the keys that open sealed text."""
 
 
-@key.command("list", cls=MemkitCommand)
-@click.pass_obj
+@key.command("list")
 def list_keys_command(front: Front) -> None:
     """List whose keys are on this machine. No key itself is ever printed."""
     from memkit.use_cases.keys import list_keys
@@ -127,11 +121,10 @@ def _whether_here(found: KeyList) -> str:
     return "here" if found.store else "NOT HERE"
 
 
-@key.command("export", cls=MemkitCommand)
+@key.command("export")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--user", type=User(), help="Only the key of this user, with that of the store.")
 @passphrase_option
-@click.pass_obj
 def export(front: Front, file: Path, user: str | None, passphrase_file: Path | None) -> None:
     """Write the keys to the new FILE, encrypted with a passphrase."""
     from memkit.use_cases.keys import export_keys
@@ -146,10 +139,9 @@ def export(front: Front, file: Path, user: str | None, passphrase_file: Path | N
     front.answer({"file": str(file), "keys": count}, f"{count} keys are in {file}.", diagnostics=findings)
 
 
-@key.command("import", cls=MemkitCommand)
+@key.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @passphrase_option
-@click.pass_obj
 def import_command(front: Front, file: Path, passphrase_file: Path | None) -> None:
     """Add the keys in FILE to those on this machine; none is ever replaced by another."""
     from memkit.use_cases.keys import import_keys
@@ -159,10 +151,9 @@ def import_command(front: Front, file: Path, passphrase_file: Path | None) -> No
     front.answer(data, f"{taken.new} keys are new here, {taken.known} were here already.")
 
 
-@key.command("destroy", cls=MemkitCommand)
+@key.command("destroy")
 @click.option("--user", type=User(), required=True, help="Whose key.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.pass_obj
 def destroy(front: Front, user: str, yes: bool) -> None:
     """Destroy the key of USER on this machine: text sealed with it can never be read again without a copy of it."""
     from memkit.use_cases.keys import destroy_key
@@ -214,12 +205,11 @@ def _moment(context: click.Context, parameter: click.Parameter, value: str | Non
     return moment if day is None else day.isoformat()
 
 
-@click.command("audit", cls=MemkitCommand)
+@memkit_command("audit")
 @click.option("--user", type=User(), help="Only what concerns this user.")
 @click.option("--event", help="Only this kind of event, such as write, refusal or retrieved.")
 @click.option("--since", metavar="TIME", callback=_moment, help="Only from this day or RFC 3339 time on.")
 @tail_option
-@click.pass_obj
 def audit(front: Front, user: str | None, event: str | None, since: str | None, tail: int | None) -> None:
     """Print the audit log, oldest first."""
     log = front.workspace.audit

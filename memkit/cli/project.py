@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit import __version__
-from memkit.cli.output import Front, KnownName, MemkitCommand, SuggestingChoice, diagnostic, with_trust
+from memkit.cli.output import Front, KnownName, SuggestingChoice, diagnostic, memkit_command, with_trust
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import shell_word
 
@@ -26,7 +26,7 @@ _SKILLS = ("virtual-memory", "hybrid-planner")
 _KEY = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-@click.command("gen", cls=MemkitCommand)
+@memkit_command("gen")
 @click.argument("skill", required=False, type=SuggestingChoice(_SKILLS), metavar="[virtual-memory|hybrid-planner]")
 @click.option(
     "--target",
@@ -44,7 +44,6 @@ _KEY = re.compile(r"[a-z_][a-z0-9_]*")
 @click.option(
     "--data", "data", multiple=True, metavar="K=V", help="Answer a question of the template, such as model=NAME."
 )
-@click.pass_obj
 def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tuple[str, ...]) -> None:
     """Render the agent into a project that you own; without a skill named, both are wired."""
     from memkit.use_cases.generate_project import generate_project
@@ -86,15 +85,11 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-# ``memkit update``: bring a generated project to what is installed, and to what its store holds.
-
-
-@click.command("update", cls=MemkitCommand)
+@memkit_command("update")
 @click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and touch nothing.")
 @click.option("--check", is_flag=True, help="Like --dry-run, and exit 1 when anything is behind.")
 @click.option("--undo", is_flag=True, help="Take back the last update.")
-@click.pass_obj
 def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: bool) -> None:
     """Bring the generated project in DIR (default: the nearest one) to what is installed and to its store; edits stay.
 
@@ -174,8 +169,7 @@ def _lines(done: Update) -> Iterator[str]:
 OWN = "memkit-agent"
 
 
-@click.command("targets", cls=MemkitCommand)
-@click.pass_obj
+@memkit_command("targets")
 def targets(front: Front) -> None:
     """List what gen renders for, where each target comes from and what it needs. No store is needed."""
     from memkit.use_cases.generate_project import list_targets
@@ -220,9 +214,8 @@ def _origin(target: Target) -> tuple[str, str]:
     return (OWN, __version__) if target.origin is None else (target.origin.distribution, target.origin.version)
 
 
-@click.command("eject", cls=MemkitCommand)
+@memkit_command("eject")
 @click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
-@click.pass_obj
 def eject(front: Front, folder: Path | None) -> None:
     """Put the runtime's sources into the generated project in DIR (default: the nearest one), instead of its wheel.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.output import Diagnostic, Front, MemkitCommand, diagnostic
+from memkit.cli.output import Diagnostic, Front, diagnostic, memkit_command
 from memkit.errors import UsageError
 from memkit.review.interface import Difference, Review
 from memkit.review.text import difference_data, difference_lines, markdown, page, review_data, review_lines
@@ -19,10 +19,9 @@ SHOWN = 40
 """Changes of one skill, policy or user that a person is shown."""
 
 
-@click.command("diff", cls=MemkitCommand)
+@memkit_command("diff")
 @click.argument("span", metavar="[A..B|A]", required=False)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show N changes of each file or user.")
-@click.pass_obj
 def diff(front: Front, span: str | None, limit: int | None) -> None:
     """Say by meaning what changed in skills, policies, domains, settings, tools and memory.
 
@@ -48,12 +47,11 @@ SHOWN_ON_PAGE = 200
 """Changes of one skill, policy or user that the page has."""
 
 
-@click.command("review", cls=MemkitCommand)
+@memkit_command("review")
 @click.argument("span", metavar="[A..B|A]", required=False)
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown for a comment on a pull request.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write one page to FILE.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show N changes of each file or user.")
-@click.pass_obj
 def review(front: Front, span: str | None, as_markdown: bool, html: Path | None, limit: int | None) -> None:
     """Say what to look at first in a change: verdicts and lint findings that change, and everything by meaning.
 

@@ -20,9 +20,9 @@ from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import (
     Front,
     KnownName,
-    MemkitCommand,
     MemkitGroup,
     SuggestingChoice,
+    memkit_command,
     require_person,
     user_option,
 )
@@ -34,10 +34,8 @@ from memkit.store.files import write_whole
 from memkit.store.layout import require_writable_inside
 from memkit.store.tokens import SCOPES
 
-# ``memkit serve``.
 
-
-@click.command("serve", cls=MemkitCommand)
+@memkit_command("serve")
 @click.option("--stdio", is_flag=True, help="Speak on standard input and output, as clients start it (the default).")
 @click.option("--http", "address", metavar="HOST:PORT", help="Listen there, at /mcp; port 0 picks a free one.")
 @user_option
@@ -51,7 +49,6 @@ from memkit.store.tokens import SCOPES
 @click.option("--metrics", is_flag=True, help="Numbers at /metrics as Prometheus reads them, for who reaches it.")
 @click.option("--log", type=SuggestingChoice(["text", "json"]), help="Say each request to the page on standard error.")
 @click.option("--known-as", "names", multiple=True, metavar="NAME", help="A host name that a proxy calls it by.")
-@click.pass_obj
 def serve(
     front: Front, stdio: bool, address: str | None, user: str | None, review: bool, client_taint: str | None,
     rate: int | None, metrics: bool, log: str | None, names: tuple[str, ...],
@@ -116,14 +113,10 @@ def _logged(front: Front, form: str | None) -> Callable[[Mapping[str, Any]], Non
     return said
 
 
-# ``memkit page``: the same as files to read.
-
-
-@click.command("page", cls=MemkitCommand)
+@memkit_command("page")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="The folder to write.")
 @user_option
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Records, the newest.")
-@click.pass_obj
 def page(front: Front, out: Path, user: str | None, limit: int) -> None:
     """Write the page of USER's memory as files to read only, such as an artefact of CI."""
     from memkit.serving.page.files import write_page
@@ -134,9 +127,6 @@ def page(front: Front, out: Path, user: str | None, limit: int) -> None:
     if written.left_out:
         lines.append(f"The newest {limit:,} records have a page of their own; --limit takes in more.")
     front.answer({"out": str(out), "files": list(written.files), "truncated": written.left_out}, lines)
-
-
-# ``memkit token``.
 
 
 @click.group("token", cls=MemkitGroup)
@@ -153,7 +143,6 @@ def token() -> None:
     show_default=True,
     help="read; write: offer memory; review: also release what waits, by a yes of a person that the client brings.",
 )
-@click.pass_obj
 def new(front: Front, user: str | None, scope: str) -> None:
     """Make a token for USER and print it, this once: only its digest is kept."""
     from memkit.store.tokens import ServerTokens
@@ -166,7 +155,6 @@ def new(front: Front, user: str | None, scope: str) -> None:
 
 
 @token.command("list")
-@click.pass_obj
 def list_command(front: Front) -> None:
     """List the tokens of this store: ids, users and scopes."""
     from memkit.store.tokens import ServerTokens
@@ -190,7 +178,6 @@ def list_command(front: Front) -> None:
 @token.command("revoke")
 @click.argument("token_id", metavar="ID", type=KnownName("token"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.pass_obj
 def revoke(front: Front, token_id: str, yes: bool) -> None:
     """Take the token ID back: a server refuses it from now on."""
     from memkit.store.tokens import ServerTokens
@@ -200,9 +187,6 @@ def revoke(front: Front, token_id: str, yes: bool) -> None:
     gone = tokens.revoke(token_id)
     left = counted(len(tokens.all()), "token")
     front.answer({"id": gone.id, "user_id": gone.user_id, "revoked": True}, f"Revoked {gone.id}; {left} left.")
-
-
-# ``memkit mcp install``.
 
 
 @click.group("mcp", cls=MemkitGroup)
@@ -216,7 +200,6 @@ def mcp() -> None:
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="The file (default: the client's own).")
 @click.option("--remove", is_flag=True, help="Take the entry out again.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
-@click.pass_obj
 def install(front: Front, client: str, user: str | None, config: Path | None, remove: bool, dry_run: bool) -> None:
     """Let a client start 'memkit serve' for this store: show the change of its configuration, and write it.
 

@@ -11,8 +11,8 @@ import click
 from memkit.cli.display import ListCell, ListRow, beginnings, record_line
 from memkit.cli.output import (
     Front,
-    MemkitCommand,
     SessionName,
+    memkit_command,
     require_person,
     tail_option,
     user_option,
@@ -71,11 +71,10 @@ def age(at: str, now: datetime) -> str:
 limit_option = click.option("--limit", type=click.IntRange(min=1), help="How many at the most (default: all).")
 
 
-@click.command("list", cls=MemkitCommand)
+@memkit_command("list")
 @user_option
 @limit_option
 @tail_option
-@click.pass_obj
 def list_command(front: Front, user: str | None, limit: int | None, tail: int | None) -> None:
     """List the sessions of USER that have not expired, the one that was used last first."""
     if limit and tail:
@@ -95,11 +94,10 @@ def list_command(front: Front, user: str | None, limit: int | None, tail: int | 
     front.answer(data, [*lines, *_more(len(cards), limit)], diagnostics=nobody)
 
 
-@click.command("search", cls=MemkitCommand)
+@memkit_command("search")
 @words_argument("query")
 @user_option
 @limit_option
-@click.pass_obj
 def search(front: Front, query: str, user: str | None, limit: int | None) -> None:
     """Search what was said in the sessions of USER; the turns around a fitting one are found with it."""
     from memkit.use_cases.sessions import search_sessions
@@ -125,11 +123,10 @@ def search(front: Front, query: str, user: str | None, limit: int | None) -> Non
     )
 
 
-@click.command("show", cls=MemkitCommand)
+@memkit_command("show")
 @click.argument("session", type=SessionName())
 @user_option
 @click.option("--tail", type=click.IntRange(min=1), metavar="N", help="Of what was said only the last N lines.")
-@click.pass_obj
 def show(front: Front, session: str, user: str | None, tail: int | None) -> None:
     """Print what is kept of SESSION, an id, a name or how an id begins."""
     from memkit.use_cases.sessions import show_session
@@ -202,14 +199,10 @@ def _more(total: int, limit: int | None) -> list[str]:
     return [f"… {total - limit} more: raise --limit."] if limit is not None and total > limit else []
 
 
-# ``memkit sessions rename``, ``adopt`` and ``rm``.
-
-
-@click.command("rename", cls=MemkitCommand)
+@memkit_command("rename")
 @click.argument("session", type=SessionName())
 @words_argument("name")
 @user_option
-@click.pass_obj
 def rename(front: Front, session: str, name: str, user: str | None) -> None:
     """Call SESSION by NAME from now on; its id stays."""
     from memkit.use_cases.sessions import rename_session
@@ -219,10 +212,9 @@ def rename(front: Front, session: str, name: str, user: str | None) -> None:
     front.answer(data, f"{one_line(card.session)} is “{one_line(name)}” now.")
 
 
-@click.command("adopt", cls=MemkitCommand)
+@memkit_command("adopt")
 @click.argument("name", required=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.pass_obj
 def adopt(front: Front, name: str | None, yes: bool) -> None:
     """Go on with sessions that lie here and that this clone did not write: of a copy, a backup, a lost key.
 
@@ -244,12 +236,11 @@ def adopt(front: Front, name: str | None, yes: bool) -> None:
     front.answer(data, f"Took over {counted(taken, 'file')}.{stays}")
 
 
-@click.command("rm", cls=MemkitCommand)
+@memkit_command("rm")
 @click.argument("sessions", type=SessionName(), nargs=-1, required=True)
 @user_option
 @click.option("--memories", is_flag=True, help="Retire the records that were for these sessions alone.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.pass_obj
 def remove(front: Front, sessions: tuple[str, ...], user: str | None, memories: bool, yes: bool) -> None:
     """Remove SESSIONS from this machine: what was said, what their prompts held, and steps that were left open.
 

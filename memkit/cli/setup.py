@@ -10,9 +10,9 @@ import click
 
 from memkit.cli.output import (
     Front,
-    MemkitCommand,
     User,
     diagnostic,
+    memkit_command,
     typed_line,
     with_trust,
     yes_or_no,
@@ -35,7 +35,7 @@ VENDORS_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 Answer = TypeVar("Answer")
 
 
-@click.command("setup", cls=MemkitCommand)
+@memkit_command("setup")
 @click.option("--provider", help=f"reference, anthropic, openai, or a server of your own: {', '.join(SERVERS)}.")
 @click.option(
     "--base-url", metavar="URL", help="Where it is asked (default: the vendor, or where such a server listens)."
@@ -46,7 +46,6 @@ Answer = TypeVar("Answer")
 @click.option("--consent/--no-consent", default=None, help="Whether what that user says may be remembered.")
 @click.option("--check", is_flag=True, help="Ask who is chosen now, and write nothing.")
 @click.option("--no-call", is_flag=True, help="Write without asking the model first.")
-@click.pass_obj
 def setup(
     front: Front, /, user: str | None, consent: bool | None, check: bool, no_call: bool, **given: str | None
 ) -> None:

@@ -24,10 +24,10 @@ from memkit.cli.output import (
     Diagnostic,
     Front,
     KnownName,
-    MemkitCommand,
     SessionName,
     SuggestingChoice,
     diagnostic,
+    memkit_command,
     user_option,
     with_trust,
     words_argument,
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from memkit.store.yaml_edit import Part
     from memkit.use_cases.compare_skill import Comparison, SkillSide
     from memkit.use_cases.import_skill import ImportedSkill
-
-# How a skill is printed on one line, and in a list's data.
 
 
 def summary(found: Skill) -> dict[str, Any]:
@@ -62,11 +60,7 @@ def skill_line(found: Skill, score: float | None = None) -> ListRow:
     return ListRow(*scored, ListCell(f"{found.name}{marks}", "care" if found.deprecated else "name"), about)
 
 
-# ``memkit skill list``, ``show`` and ``search``.
-
-
-@click.command("list", cls=MemkitCommand)
-@click.pass_obj
+@memkit_command("list")
 def list_command(front: Front) -> None:
     """List the store's skills."""
     from memkit.use_cases.skills import list_skills
@@ -77,9 +71,8 @@ def list_command(front: Front) -> None:
     front.answer({"skills": [summary(found) for found in skills]}, lines)
 
 
-@click.command("show", cls=MemkitCommand)
+@memkit_command("show")
 @click.argument("name", type=KnownName("skill"))
-@click.pass_obj
 def show(front: Front, name: str) -> None:
     """Show the skill NAME."""
     from memkit.skills.sheet import skill_body
@@ -89,10 +82,9 @@ def show(front: Front, name: str) -> None:
     front.answer(found.to_data(), skill_body(found))
 
 
-@click.command("search", cls=MemkitCommand)
+@memkit_command("search")
 @words_argument("query")
 @click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
-@click.pass_obj
 def search(front: Front, query: str, limit: int) -> None:
     """Search the skills for the words of QUERY, best first."""
     from memkit.use_cases.skills import find_skills
@@ -108,9 +100,8 @@ def search(front: Front, query: str, limit: int) -> None:
 skip_option = click.option("--skip-checks", is_flag=True, help="Commit without running the skill's checks.")
 
 
-@click.command("new", cls=MemkitCommand)
+@memkit_command("new")
 @click.argument("name")
-@click.pass_obj
 def new(front: Front, name: str) -> None:
     """Start the skill NAME from an example; it is in no commit yet."""
     from memkit.use_cases.skills import draft_skill
@@ -119,11 +110,10 @@ def new(front: Front, name: str) -> None:
     front.answer({"name": name, "path": str(path)}, f"Wrote {path}. Edit it, then: memkit skill commit {name}")
 
 
-@click.command("rollback", cls=MemkitCommand)
+@memkit_command("rollback")
 @click.argument("name", type=KnownName("skill"))
 @click.argument("version")
 @skip_option
-@click.pass_obj
 def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
     """Bring the skill NAME back to VERSION (or to a commit) if its checks pass, as a new commit."""
     from memkit.use_cases.skills import roll_back_skill
@@ -133,12 +123,11 @@ def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
     answer_rollback(front, root, done)
 
 
-@click.command("commit", cls=MemkitCommand)
+@memkit_command("commit")
 @click.argument("name", type=KnownName("skill"))
 @bump_option
 @note_option
 @skip_option
-@click.pass_obj
 def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_checks: bool) -> None:
     """Commit what you changed in the skill NAME if its checks pass, with a message that says what that is.
 
@@ -155,9 +144,8 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
     answer_commit(front, root, done)
 
 
-@click.command("check", cls=MemkitCommand)
+@memkit_command("check")
 @click.argument("name", type=KnownName("skill"), required=False)
-@click.pass_obj
 def check(front: Front, name: str | None) -> None:
     """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
     from memkit.skills.skill import SKILL
@@ -182,12 +170,8 @@ def check(front: Front, name: str | None) -> None:
     front.answer(data, lines, ok=not failed, diagnostics=findings)
 
 
-# ``memkit skill history`` and ``diff``.
-
-
-@click.command("history", cls=MemkitCommand)
+@memkit_command("history")
 @click.argument("name", type=KnownName("skill"))
-@click.pass_obj
 def history(front: Front, name: str) -> None:
     """Show the commits that changed the skill NAME, newest first."""
     from memkit.skills.skill import SKILL
@@ -196,10 +180,9 @@ def history(front: Front, name: str) -> None:
     answer_trace(front, name, trace_file(front.root, SKILL, name))
 
 
-@click.command("diff", cls=MemkitCommand)
+@memkit_command("diff")
 @click.argument("name", type=KnownName("skill"))
 @click.argument("span", metavar="[V1..V2]", required=False)
-@click.pass_obj
 def diff(front: Front, name: str, span: str | None) -> None:
     """Say what changed in the skill NAME, by meaning.
 
@@ -234,10 +217,7 @@ def _named(side: SkillSide) -> str:
     return f"{side.name} ({side.version})" if side.version not in (None, side.name) else side.name
 
 
-# ``memkit skill propose``.
-
-
-@click.command("propose", cls=MemkitCommand)
+@memkit_command("propose")
 @click.option(
     "--from-session", "session", type=SessionName(), required=True, metavar="SESSION", help="The session to learn from."
 )
@@ -246,7 +226,6 @@ def _named(side: SkillSide) -> str:
 @click.option("--branch", help="The new branch (default: memkit/skill-<name>).")
 @click.option("--quote", is_flag=True, help="Put the user's own words into the examples, in git, for all to read.")
 @click.option("--dry-run", is_flag=True, help="Print the draft, and make no branch.")
-@click.pass_obj
 def propose(
     front: Front, session: str, user: str | None, name: str | None, branch: str | None, quote: bool, dry_run: bool
 ) -> None:
@@ -282,14 +261,13 @@ _PROFILES = ("agentskills", "claude-code")
 """Those of ``PROFILES`` in memkit/skills/sheet.py, by name: the shell's completion waits for what is imported here."""
 
 
-@click.command("export", cls=MemkitCommand)
+@memkit_command("export")
 @click.argument("name", type=KnownName("skill"))
 @click.option(
     "--profile", type=SuggestingChoice(_PROFILES), default="agentskills", show_default=True, help="Whose fields."
 )
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder (default: outputs/skills).")
 @click.option("--force", is_flag=True, help="Replace a SKILL.md that holds another text.")
-@click.pass_obj
 def export(front: Front, name: str, profile: str, out: Path | None, force: bool) -> None:
     """Write the skill NAME as an agent skill, OUT/<name>/SKILL.md, with the files that lie beside it."""
     from memkit.use_cases.skills import export_skill
@@ -312,12 +290,11 @@ def export(front: Front, name: str, profile: str, out: Path | None, force: bool)
     front.answer(data, f"Wrote {exported.path}{told}")
 
 
-@click.command("scan", cls=MemkitCommand)
+@memkit_command("scan")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--keys", type=click.Path(dir_okay=False, path_type=Path), help="Ask for a signature by one of these keys (PEM)."
 )
-@click.pass_obj
 def scan(front: Front, path: Path, keys: Path | None) -> None:
     """Look through the skill at PATH (a folder, an archive, a checkout, or a SKILL.md) for what is hostile.
 
@@ -340,12 +317,11 @@ def scan(front: Front, path: Path, keys: Path | None) -> None:
     )
 
 
-@click.command("import", cls=MemkitCommand)
+@memkit_command("import")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--as", "name", metavar="NAME", help="What the skill is called (default: what it calls itself).")
 @click.option("--accept-findings", is_flag=True, help="Import it although something in it looks hostile.")
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
-@click.pass_obj
 def import_command(front: Front, path: Path, name: str | None, accept_findings: bool, dry_run: bool) -> None:
     """Make a skill of the SKILL.md at PATH (the file, its folder or an archive), with all beside it, as one commit.
 

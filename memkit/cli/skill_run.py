@@ -15,9 +15,9 @@ from memkit.cli.output import (
     Diagnostic,
     Front,
     KnownName,
-    MemkitCommand,
     SessionName,
     diagnostic,
+    memkit_command,
     read_pairs,
     user_option,
     with_trust,
@@ -32,7 +32,7 @@ from memkit.use_cases.skills import count_runs
 _MARKS = {"done": "ok", "answered": "UNDONE", "failed": "FAILED", "denied": "DENIED", "pending": "-"}
 
 
-@click.command("run", cls=MemkitCommand)
+@memkit_command("run")
 @click.argument("name", type=KnownName("skill"))
 @click.option("--input", "given", metavar="TEXT", help="The request; it stands for {input} in the steps.")
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="What stands for {K} in the steps.")
@@ -46,7 +46,6 @@ _MARKS = {"done": "ok", "answered": "UNDONE", "failed": "FAILED", "denied": "DEN
 @click.option("--from-step", type=click.IntRange(min=1), metavar="N", help="Begin with step N.")
 @click.option("--resume", is_flag=True, help="Go on with the last run that did not succeed, after its last done step.")
 @click.option("--dry-run", is_flag=True, help="Let the model choose and the policies judge; run and keep nothing.")
-@click.pass_obj
 def run(
     front: Front, name: str, given: str | None, args: tuple[str, ...], user: str | None, session: str | None,
     provider: str | None, model: str | None, pairs: tuple[str, ...], from_step: int | None, resume: bool, dry_run: bool,
@@ -77,9 +76,8 @@ def run(
     front.answer(_data(done), _run_lines(done, dry_run), ok=done.outcome == SUCCEEDED, diagnostics=_findings(done))
 
 
-@click.command("stats", cls=MemkitCommand)
+@memkit_command("stats")
 @click.argument("name", type=KnownName("skill"), required=False)
-@click.pass_obj
 def stats(front: Front, name: str | None) -> None:
     """Say how often skills (or the skill NAME) were run on this machine, and with what success."""
     found = count_runs(front.workspace, name)

@@ -17,10 +17,10 @@ from memkit.cli.output import (
     MOST_SHOWN,
     Front,
     KnownName,
-    MemkitCommand,
     MemkitGroup,
     diagnostic,
     executor_option,
+    memkit_command,
     require_person,
     suggestion,
     with_trust,
@@ -34,16 +34,12 @@ if TYPE_CHECKING:
     from memkit.store.config import SettingValue
 
 
-# ``memkit init``: make a store.
-
-
-@click.command("init", cls=MemkitCommand)
+@memkit_command("init")
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--name", help="The store's name (default: the folder's).")
 @click.option("--adopt", is_flag=True, help="Add only what is absent to an existing project.")
 @click.option("--dry-run", is_flag=True, help="Show the diff of what is there and name what is new; do nothing.")
 @click.option("--install", metavar="REQUIREMENT", help="What installs memkit elsewhere (default: as here).")
-@click.pass_obj
 def init(front: Front, folder: Path, name: str | None, adopt: bool, dry_run: bool, install: str | None) -> None:
     """Make a store in DIR: starter skills, policies and domains, a workflow and a hook that check them, a first commit.
 
@@ -86,12 +82,8 @@ def init(front: Front, folder: Path, name: str | None, adopt: bool, dry_run: boo
     front.answer(data, lines, diagnostics=notes)
 
 
-# ``memkit migrate``: bring an older store to the format of this version.
-
-
-@click.command("migrate", cls=MemkitCommand)
+@memkit_command("migrate")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-@click.pass_obj
 def migrate(front: Front, dry_run: bool) -> None:
     """Bring the store to the format that this version writes; each step is a commit of its own."""
     from memkit.use_cases.upkeep import migrate_store
@@ -120,7 +112,6 @@ def git() -> None:
 @git.command("setup")
 @click.option("--remove", is_flag=True, help="Take back what setup wrote.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-@click.pass_obj
 def setup(front: Front, remove: bool, dry_run: bool) -> None:
     """Let this clone merge shards line by line, skills, policies and domains clause by clause, and show shards as text.
 
@@ -143,7 +134,6 @@ def setup(front: Front, remove: bool, dry_run: bool) -> None:
 @click.argument("ours", type=_FILE)
 @click.argument("theirs", type=_FILE)
 @click.argument("name")
-@click.pass_obj
 def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) -> None:
     """Merge THEIRS into OURS, for git: two versions of the shard or the file NAME; the exit code is 1 on a conflict."""
     from memkit.use_cases.upkeep import merge_shard_files, merge_written_files
@@ -173,7 +163,6 @@ def _shown(value: object) -> str:
 
 @git.command("textconv", hidden=True)
 @click.argument("file", type=_FILE)
-@click.pass_obj
 def textconv(front: Front, file: Path) -> None:
     """Print the shard FILE as sentences, one a line, for git; what is sealed is opened where its key is here."""
     from memkit.store.shard_merge import as_it_is, readable
@@ -186,24 +175,16 @@ def textconv(front: Front, file: Path) -> None:
     front.answer({"lines": lines}, lines)
 
 
-# ``memkit commit``: put memory that is not in git yet into git.
-
-
-@click.command("commit", cls=MemkitCommand)
-@click.pass_obj
+@memkit_command("commit")
 def commit(front: Front) -> None:
     """Commit what the archive has gained since the last commit of memory."""
     made = front.workspace.commit_memory(force=True, added=0)
     front.answer({"commit": made}, f"Committed {made[:10]}." if made else "Nothing to commit.")
 
 
-# ``memkit doctor``: check this machine and the store.
-
-
-@click.command("doctor", cls=MemkitCommand)
+@memkit_command("doctor")
 @click.option("--call", is_flag=True, help="Also ask the store's model one question.")
 @click.option("--deep", is_flag=True, help="Also start a sandbox and a container for evolved programs.")
-@click.pass_obj
 def doctor(front: Front, call: bool, deep: bool) -> None:
     """Check Python, git, the token counter, and the store with its model if there is one; nothing is fetched."""
     from memkit.use_cases.examine import examine
@@ -223,17 +204,13 @@ def doctor(front: Front, call: bool, deep: bool) -> None:
     front.answer(data, lines, ok=not findings, diagnostics=findings)
 
 
-# ``memkit fsck``: check every line of the archive, and repair it.
-
-
-@click.command("fsck", cls=MemkitCommand)
+@memkit_command("fsck")
 @click.option("--fix", is_flag=True, help="Repair what needs nobody to decide; the clone's state keeps what goes.")
 @click.option("--accept", is_flag=True, help="Take over, as your own word, what was changed behind memkit's back.")
 @click.option("--yes", is_flag=True, help="Answer the question of --accept.")
 @click.option("--heads", type=_PLACE, metavar="DIR|FILE", help="Compare with a copy of archive/heads kept elsewhere.")
 @click.option("--since", metavar="COMMIT", help="Ask that every later commit is signed, with --signers.")
 @click.option("--signers", type=_FILE, metavar="FILE", help="Who may sign, as ssh-keygen reads it (allowed_signers).")
-@click.pass_obj
 def fsck(
     front: Front, fix: bool, accept: bool, yes: bool, heads: Path | None, since: str | None, signers: Path | None
 ) -> None:
@@ -325,16 +302,12 @@ def _finding(problem: ShardProblem, severity: str) -> Any:
     return diagnostic(problem.code, problem.message, severity=severity, path=problem.path, line=problem.line or None)
 
 
-# ``memkit index``: the disposable index over the archive.
-
-
 @click.group("index", cls=MemkitGroup)
 def index() -> None:
     """Say how the index stands, or rebuild it."""
 
 
 @index.command("status")
-@click.pass_obj
 def status(front: Front) -> None:
     """Say how many users and live records the index holds, once it has caught up with the archive."""
     _tell(front, "")
@@ -345,7 +318,6 @@ def status(front: Front) -> None:
     "--vectors", is_flag=True, help="Take the model of retrieval.vectors for good, and embed everything anew."
 )
 @executor_option
-@click.pass_obj
 def rebuild(front: Front, vectors: bool, executor: str | None) -> None:
     """Delete the index and build it from the archive's files."""
     from memkit.use_cases.upkeep import rebuild_index
@@ -382,7 +354,6 @@ def shown(key: str, value: object) -> object:
 
 @config.command("show")
 @click.argument("key", type=KnownName("setting"), required=False)
-@click.pass_obj
 def show(front: Front, key: str | None) -> None:
     """Print every setting, its value and what set it: a default, memkit.yaml or a variable.
 
@@ -425,7 +396,6 @@ def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> No
 @config.command("set")
 @click.argument("key", type=KnownName("setting"))
 @words_argument("value")
-@click.pass_obj
 def set_command(front: Front, key: str, value: str) -> None:
     """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
     from memkit.use_cases.store import change_setting
@@ -441,7 +411,6 @@ def set_command(front: Front, key: str, value: str) -> None:
 
 @config.command("unset")
 @click.argument("key", type=KnownName("setting"))
-@click.pass_obj
 def unset_command(front: Front, key: str) -> None:
     """Take KEY out of memkit.yaml, so that its default holds again; comments and order stay, and it is one commit."""
     from memkit.use_cases.store import unset_setting
@@ -468,9 +437,6 @@ def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
     by_person = agent_at_work() is None
     with Trust(front.workspace.root).in_step(front.note) if by_person else nullcontext():
         yield
-
-
-# The store of a command that can do without one.
 
 
 def store_if_any(front: Front) -> Path | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitCommand, agrees, diagnostic, listed, named
+from memkit.cli.output import Front, agrees, diagnostic, listed, memkit_command, named
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.runtime.host.terminal import counted
 from memkit.store.allowances import Demands
@@ -18,12 +18,11 @@ _WRITTEN = "Trusted: what other clones wrote into this memory is recalled from n
 _NOTHING = "This store names nothing that runs or is asked, so there is nothing to allow."
 
 
-@click.command("trust", cls=MemkitCommand)
+@memkit_command("trust")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--show", is_flag=True, help="Say what it would allow and whether it is allowed (exit 1 when not).")
 @click.option("--digest", metavar="D", help="Trust it if what it would allow has this digest, and do not ask.")
 @click.option("--revoke", is_flag=True, help="Take the word back.")
-@click.pass_obj
 def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool) -> None:
     """Let this store run its tools and checks and ask its provider, as they are now; any change is asked about again.
 

@@ -72,9 +72,6 @@ def listed(root: Path, path: Path) -> ListedDomain:
     return ListedDomain(path.stem, shown, domain, problems, len(learned), version, deprecated or False)
 
 
-# Show one planning domain.
-
-
 def show_domain(named: str, root: Path | None = None) -> ListedDomain:
     """Return a domain: a file, one of the store at ``root``, or a starter; raises as ``find_domain``."""
     path = domain_file(named, root)
@@ -153,17 +150,11 @@ def draft_domain(root: Path, name: str) -> tuple[Path, Path]:
     return root / domain, root / problem
 
 
-# Commit a domain with the problems that are recorded for it.
-
-
 def commit_domain(root: Path, name: str, *, bump: Part | None = None, note: str | None = None) -> Committed:
     """Commit what changed in the domain ``name`` and in its problems, if all come out; raises as ``commit_file``."""
     problems = [path.relative_to(root).as_posix() for path in problem_files(root, checked_name(name, "domain"))]
     accept = partial(accept_domain, root)
     return commit_file(root, DOMAIN, name, bump=bump, note=note, beside=problems, accept=accept)
-
-
-# Let a text of a domain in only if its recorded problems come out as expected.
 
 
 def accept_domain(root: Path, document: Document) -> None:
@@ -176,9 +167,6 @@ def accept_domain(root: Path, document: Document) -> None:
     for problem in prove_domain(root, domain.name, domain, document.path, BUDGET).problems:
         if not problem.passed:
             raise NegativeAnswer(f"{domain.name} fails {problem.path}, so it was not committed: {problem.faults[0]}")
-
-
-# Bring an earlier text of a planning domain back.
 
 
 def roll_back_domain(root: Path, name: str, version: str) -> RolledBack:
@@ -254,9 +242,6 @@ def _of_file(path: Path) -> SourceFile:
     return SourceFile(path, "hddl" if path.suffix.lower() == ".hddl" else "domain", path.parent)
 
 
-# Draw the task network of a domain into files.
-
-
 def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = None) -> dict[Form, Drawing]:
     """Write the task network of a domain to each of the files but "-", and return the drawings.
 
@@ -277,9 +262,6 @@ def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = N
         if str(path) != "-":
             write_whole(path, drawings[form].text.encode("utf-8"))
     return drawings
-
-
-# Run the problems that are recorded for the domains of a store.
 
 
 def prove_domains(

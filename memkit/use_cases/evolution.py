@@ -138,9 +138,6 @@ def _versions(modules: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-# Go on with a run of evolution.
-
-
 def resume_evolution(
     run: str,
     changes: Mapping[str, Any],
@@ -219,9 +216,6 @@ def _with_settings(record: RunRecord, changes: Mapping[str, Any], after: int) ->
     return record
 
 
-# Read what a run of evolution has come to.
-
-
 def read_evolution(run: str, *, root: Path | None = None) -> EvolutionAccount:
     """Return what can be told of a run, by its name, its path or ``latest``; a run at work is not disturbed.
 
@@ -230,9 +224,6 @@ def read_evolution(run: str, *, root: Path | None = None) -> EvolutionAccount:
         RunFault: It is damaged, or of a newer memkit.
     """
     return account_of(find_run(run, root))
-
-
-# Write a run of evolution as a page.
 
 
 def report_evolution(run: str, out: Path | None = None, *, root: Path | None = None) -> Path:

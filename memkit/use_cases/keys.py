@@ -51,9 +51,6 @@ def list_keys(workspace: Workspace) -> KeyList:
     return KeyList(ring.key_id, ring.folder, ring.store_key() is not None, ring.is_withheld(), owners)
 
 
-# Write the keys of a store to a file that a passphrase opens.
-
-
 def export_keys(workspace: Workspace, file: Path, passphrase: str, *, user: str | None = None) -> int:
     """Write the store's key and those of all users, or of one, to the new ``file`` and return how many they are.
 

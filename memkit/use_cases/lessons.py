@@ -340,9 +340,6 @@ def _message(domain: str, entry: Entry, name: str) -> str:
     return f"Promote {entry['name']}{renamed} in the domain {domain}\n\n{origin}\n"
 
 
-# Reject a learned method, so that it is not used and not proposed again.
-
-
 def reject_lesson(
     root: Path, domain: str, name: str, reason: str, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> str | None:

@@ -120,9 +120,6 @@ def _base(sources: Sequence[SourceFile]) -> Path:
     return here if all(root.is_relative_to(here) for root in roots) else next(iter(roots))
 
 
-# Say what a lint rule checks.
-
-
 def explain_rule(code: str) -> tuple[Rule, str]:
     """Return the rule ``code`` and its page; raises ``UsageError`` with the nearest code."""
     from memkit.lint.reports import rule_page

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from memkit.runtime.memory.record.events import Event
     from memkit.workspace import Workspace
 
-# Offer a fact to long-term memory.
-
 
 def remember(
     workspace: Workspace,
@@ -78,9 +76,6 @@ def decision_lines(decision: Decision) -> list[str]:
     return lines
 
 
-# Put a new text in the place of a record.
-
-
 def supersede_record(
     workspace: Workspace, stored: StoredRecord, text: str, *, reason: str = "", consented: bool = True
 ) -> Decision:
@@ -98,9 +93,6 @@ def supersede_record(
     if decision.decision != "refused":
         workspace.commit_memory()
     return decision
-
-
-# Change the labels, weights or validity of a record.
 
 
 def update_record(
@@ -171,9 +163,6 @@ def refine_record(
     if decision.decision != "refused":
         workspace.commit_memory()
     return Refinement(proposal, decision)
-
-
-# Merge several records into one.
 
 
 def merge_records(
@@ -319,9 +308,6 @@ def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason
     return MemoryStanding("superseded", already=already, outdated=section)
 
 
-# Say which of several records holds.
-
-
 def resolve_question(
     workspace: Workspace, id: str, *, user: str | None = None, since: str | None = None, reason: str = ""
 ) -> Resolution:
@@ -341,9 +327,6 @@ def resolve_question(
     return done
 
 
-# Let a value that was rejected or erased be told again.
-
-
 def allow_value(workspace: Workspace, value: str, *, user: str, reason: str = "") -> list[Tombstone]:
     """Lift every tombstone that bars ``value``, a text or the id of a rejected record, and return what was lifted.
 
@@ -357,9 +340,6 @@ def allow_value(workspace: Workspace, value: str, *, user: str, reason: str = ""
         )
     workspace.commit_memory()
     return lifted
-
-
-# Bring a retired record back.
 
 
 def restore_record(workspace: Workspace, stored: StoredRecord, *, reason: str = "") -> StoredRecord:
@@ -379,9 +359,6 @@ def restore_record(workspace: Workspace, stored: StoredRecord, *, reason: str = 
     archive.mark("restore", record.id, workspace.person(record.user_id), reason=reason)
     workspace.commit_memory()
     return archive.get(record.id) or stored
-
-
-# Take back everything that came from a session or a source.
 
 
 def revoke_source(
@@ -404,9 +381,6 @@ def revoke_source(
     done = workspace.archive.revoke(source, workspace.person(user or "everybody"), user_id=user, reason=reason)
     workspace.commit_memory(added=len(done.records) + len(done.marks) + len(done.core))
     return done
-
-
-# Write a section of core memory.
 
 
 def write_core(

@@ -252,9 +252,6 @@ def _problem(request: PlanRequest, given: Problem | None, planner: HTNPlanner) -
     return given
 
 
-# Draw the decomposition tree of a plan into a file.
-
-
 def draw_plan(result: Result, title: str, form: Form, path: Path) -> Drawing:
     """Write the tree of a plan that was found to ``path``, and return how much of it is shown.
 

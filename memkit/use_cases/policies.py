@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from memkit.use_cases.files import Committed
     from memkit.workspace import Workspace
 
-# List the policies of a store.
-
 
 def list_policies(root: Path) -> list[tuple[PolicyFile, str | None]]:
     """Return the policies of the store at ``root``, by name, each with its version."""
@@ -47,15 +45,9 @@ def list_policies(root: Path) -> list[tuple[PolicyFile, str | None]]:
     return [(found, found.data.get("version") or versions.get(found.name)) for found in policies]
 
 
-# Show one policy.
-
-
 def show_policy(root: Path, name: str) -> PolicyFile:
     """Return the policy ``name`` of the store at ``root``; raises ``NotFound`` with the nearest name."""
     return get_policy(load_policies(root / FOLDER), name)
-
-
-# Find the policies that speak of something.
 
 
 def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
@@ -67,9 +59,6 @@ def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
     return search_policies(load_policies(root / FOLDER), query, limit)
 
 
-# Start a new policy.
-
-
 def draft_policy(root: Path, name: str) -> Path:
     """Write ``policies/<name>.yaml`` with an example to edit and return its path; never overwrites, commits nothing."""
     from memkit.store.change import write_new
@@ -78,9 +67,6 @@ def draft_policy(root: Path, name: str) -> Path:
     path = f"{FOLDER}/{checked_name(name, 'policy')}.yaml"
     write_new(root, {path: schema_comment(root, "policy") + new_policy_text(name)})
     return root / path
-
-
-# Commit a policy with the tables of tests that are about it.
 
 
 def commit_policy(root: Path, name: str, *, bump: Part | None = None, note: str | None = None) -> Committed:
@@ -101,9 +87,6 @@ def commit_policy(root: Path, name: str, *, bump: Part | None = None, note: str 
     return commit_file(root, POLICY, name, bump=bump, note=note, beside=sorted(tables), accept=accept)
 
 
-# Let a text of a policy in only if it passes its own tests.
-
-
 def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
     """Return if the policy in ``document``, which is valid, passes every test that it carries, and those of tables.
 
@@ -121,9 +104,6 @@ def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
                 f"{document.path} fails {where} {result.name!r} today: expected {expected}, decided {decided}. "
                 "Change the rule or what the test expects; 'memkit policy test' names all that fail."
             )
-
-
-# Bring an earlier version of a policy back.
 
 
 def roll_back_policy(root: Path, name: str, version: str) -> RolledBack:
@@ -264,9 +244,6 @@ def _finding_lines(mark: str, finding: MatchedPolicy, checked: CheckedCall) -> I
     yield f" {mark} {finding.name} ({finding.enforcement} {finding.effect}): {one_line(finding.reason)}"
     for placed in checked.of(finding.name):
         yield f"     {_HOLDS[placed.ground.holds]} {_place(placed)}: {one_line(placed.ground.text)}"
-
-
-# Count what the policies decided about the calls of agents.
 
 
 def count_verdicts(workspace: Workspace, name: str | None = None) -> list[Usage]:

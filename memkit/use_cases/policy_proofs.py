@@ -31,8 +31,6 @@ from memkit.store.config import load_settings
 from memkit.store.git import Git
 from memkit.workspace import Workspace
 
-# Run the tests of policies.
-
 
 def prove_policies(root: Path, names: Sequence[str] = ()) -> SetProof:
     """Return what the tests of the store at ``root`` show about its policies, or about those named.
@@ -47,9 +45,6 @@ def prove_policies(root: Path, names: Sequence[str] = ()) -> SetProof:
         which = f"none of {', '.join(names)}" if names else f"no policy in {root / FOLDER}"
         raise EnvironmentFault(f"There is no test to run: {which} has 'tests:', and {TABLES}/ has no row for it.")
     return proof
-
-
-# Change policies a little and see whether their tests notice.
 
 
 def mutate_policies(proof: SetProof) -> list[MutationReport]:
@@ -325,9 +320,6 @@ def _sides(root: Path, span: str) -> tuple[PolicySet, PolicySet]:
 def _events(root: Path) -> list[dict[str, object]]:
     with Workspace(root) as workspace:
         return [dict(event) for event in workspace.audit.events(event="policy")]
-
-
-# Write what policy tests show as JUnit XML.
 
 
 def write_junit(path: Path, proof: SetProof, mutations: Sequence[MutationReport] = ()) -> None:

@@ -190,9 +190,6 @@ def what_it_is_about(archive: ArchiveReader, one: Waiting) -> list[Record]:
     return [stored.record for stored in found if stored]
 
 
-# Show the sections that are always in the prompt.
-
-
 def core_sections(workspace: Workspace, user: str, agent: str | None = None, at: str | None = None) -> dict[str, str]:
     """Return the sections of ``user``; the persona stands in memkit.yaml, and is always the present one."""
     told = workspace.archive_at(at).core_sections(user, agent)

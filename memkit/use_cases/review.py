@@ -49,9 +49,6 @@ def opener(root: Path) -> Sealer:
     return KeySealer(lambda: KeyRing(root), seals=False) if has_keys else NoSealer()
 
 
-# Review what changed in a store between two commits: meaning, verdicts, lint, and what to look at first.
-
-
 def review_commits(root: Path, span: str | None = None) -> Review:
     """Return the review of what changed over ``span`` in the store at ``root``; the work tree stays as it is.
 

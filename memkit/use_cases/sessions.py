@@ -21,8 +21,6 @@ from memkit.store.allowances import FILE as KEYS
 from memkit.store.sessions import SessionCard
 from memkit.workspace import Workspace
 
-# Search what was said in the sessions of a user.
-
 
 def search_sessions(workspace: Workspace, query: str, *, user: str) -> list[tuple[float, SessionTurn]]:
     """Return the turns of ``user`` that share a word with ``query`` or stand beside one, each with its score.

@@ -38,8 +38,6 @@ from memkit.workspace import Workspace
 if TYPE_CHECKING:
     from memkit.lint.package_scan import PackageFinding
 
-# List the skills of a store.
-
 
 def list_skills(root: Path) -> list[Skill]:
     """Return the skills of the store at ``root``, by name, each with its version."""
@@ -48,16 +46,10 @@ def list_skills(root: Path) -> list[Skill]:
     return [replace(skill, version=skill.version or versions.get(name)) for name, skill in skills]
 
 
-# Show one skill.
-
-
 def show_skill(root: Path, name: str) -> Skill:
     """Return the skill ``name`` of the store at ``root`` and its version; raises ``NotFound`` with the nearest name."""
     skill = load_named_skill(root, name)
     return skill if skill.version else replace(skill, version=present_version(root, SKILL, name))
-
-
-# Find the skills that fit a request.
 
 
 def find_skills(root: Path, query: str, limit: int = 5) -> list[FoundSkill]:
@@ -99,9 +91,6 @@ def draft_skill(root: Path, name: str) -> Path:
     return root / path
 
 
-# Let a text of a skill in only if its checks pass.
-
-
 def accept_skill(root: Path, skill: Skill) -> None:
     """Return if every check of ``skill``, whose file is in its place, passes.
 
@@ -118,9 +107,6 @@ def accept_skill(root: Path, skill: Skill) -> None:
             )
 
 
-# Run the checks that skills carry.
-
-
 def check_skills(root: Path, name: str | None = None) -> list[tuple[Skill, list[CheckResult]]]:
     """Return what the checks of the skill ``name`` come to, or those of every skill that has some.
 
@@ -134,9 +120,6 @@ def check_skills(root: Path, name: str | None = None) -> list[tuple[Skill, list[
         raise EnvironmentFault(f"There is no check to run: {where} has {'no ' if name is not None else ''}'checks:'.")
     guard = load_guard(root / POLICIES)
     return [(skill, list(run_checks(skill, root, guard))) for skill in skills]
-
-
-# Bring an earlier version of a skill back.
 
 
 def roll_back_skill(root: Path, name: str, version: str, *, checked: bool = True) -> RolledBack:
@@ -235,9 +218,6 @@ def _holds_another(path: Path, content: bytes) -> bool:
         return path.is_file() and path.read_bytes() != content
     except OSError as error:
         raise EnvironmentFault(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-# Count how skills did when they were run.
 
 
 def count_runs(workspace: Workspace, name: str | None = None) -> list[RunStatistics]:

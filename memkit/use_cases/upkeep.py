@@ -573,9 +573,6 @@ def _why_not(decision: Decision) -> str:
     return " ".join(reason.message for reason in decision.reasons) if decision.decision == "refused" else ""
 
 
-# Make the index anew, where asked with vectors of the configured model, which is taken for good.
-
-
 def rebuild_index(workspace: Workspace, *, vectors: bool = False, executor: str | None = None) -> None:
     """Delete the index and make it anew, on the workers of ``executor`` where one is named.
 

@@ -25,10 +25,10 @@ from memkit.cli.chat.pages import Outlet, Page, PageShowing, PipePage, open_page
 from memkit.cli.output import (
     GOES_ON,
     Front,
-    MemkitCommand,
     diagnostic,
     envelope,
     harmless_json,
+    memkit_command,
     read_pairs,
     typed_line,
     user_option,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from memkit.runtime.htn.language.terms import HtnError
 
 
-@click.command("chat", cls=MemkitCommand)
+@memkit_command("chat")
 @user_option
 @beginning_options
 @click.option("-p", "prompt", metavar="TEXT", help="One turn: answer TEXT and leave.")
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 @click.option("--said", is_flag=True, help="What you hand in is your own words, whatever its length.")
 @click.option("--jsonl", is_flag=True, help="Each line of standard input is a turn, each answer a line of JSON.")
 @click.option("--events", is_flag=True, help="With --json or --jsonl: what happens in a turn, each a line of JSON.")
-@click.pass_obj
 def chat(
     front: Front, /, user: str | None, prompt: str | None, provider: str | None, model: str | None,
     consents: bool, pairs: tuple[str, ...], jsonl: bool, events: bool, heartbeat: bool, said: bool, **begun: Any,

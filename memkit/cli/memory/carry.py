@@ -18,11 +18,11 @@ import click
 from memkit.cli.output import (
     Diagnostic,
     Front,
-    MemkitCommand,
     SuggestingChoice,
     User,
     diagnostic,
     executor_option,
+    memkit_command,
     require_person,
     user_option,
 )
@@ -57,11 +57,10 @@ SHOWN = 20
 """How many refused memories, or statements that an erasure takes, a person is shown; ``--json`` has all of them."""
 
 
-@click.command("export", cls=MemkitCommand)
+@memkit_command("export")
 @user_option
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write FILE instead.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-@click.pass_obj
 def export(front: Front, user: str | None, out: Path | None, force: bool) -> None:
     """Write everything held on USER, one JSON object a line, to standard output or to a file only you can read."""
     from memkit.use_cases.carry import ImportAccount, export_memory
@@ -93,7 +92,7 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
     front.answer(data, said, diagnostics=[diagnostic("gap", gap, severity="warning") for gap in account.gaps])
 
 
-@click.command("import", cls=MemkitCommand)
+@memkit_command("import")
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, allow_dash=True))
 @click.option(
     "--format", "format_name", type=SuggestingChoice(list(FORMATS)), help="What FILE is (default: what it shows to be)."
@@ -110,7 +109,6 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
 )
 @click.option("--user-label", type=click.IntRange(1), metavar="N", help="The label of a namespace that is the user.")
 @executor_option
-@click.pass_obj
 def import_command(
     front: Front,
     file: str,
@@ -344,7 +342,7 @@ KINDS = {
 """What the counts of an erasure are of."""
 
 
-@click.command("erase", cls=MemkitCommand)
+@memkit_command("erase")
 @click.option("--user", type=User(), required=True, help="Whose memory goes.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
@@ -354,7 +352,6 @@ KINDS = {
 @click.option("--redact", is_flag=True, help="Also replace what other files and their history quote of the user.")
 @click.option("--about", metavar="NAME", help="Only what USER's memory tells of somebody, and was drawn from it.")
 @click.option("--whole-repository", is_flag=True, help="Rewrite a repository of which the store is only a part.")
-@click.pass_obj
 def erase(
     front: Front, user: str, yes: bool, out: Path | None, dry_run: bool, redact: bool, about: str | None,
     whole_repository: bool,

@@ -16,13 +16,13 @@ from memkit.cli.output import (
     Front,
     KnownName,
     ListEnd,
-    MemkitCommand,
     SessionName,
     SuggestingChoice,
     User,
     agent_option,
     at_option,
     diagnostic,
+    memkit_command,
     owner_option,
     record_argument,
     tail_option,
@@ -47,11 +47,10 @@ LOOKED_AT = 50
 """Records that nobody compared yet, of which a list or a search compares so many; 'memory list --open' does all."""
 
 
-@click.command("get", cls=MemkitCommand)
+@memkit_command("get")
 @record_argument
 @owner_option
 @at_option
-@click.pass_obj
 def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     """Print one record, its status and everything that happened to it."""
     from memkit.use_cases.recall import find_record, record_data
@@ -78,10 +77,9 @@ def _event_row(event: Mapping[str, Any]) -> ListRow:
     )
 
 
-@click.command("get-value", cls=MemkitCommand)
+@memkit_command("get-value")
 @click.argument("key", type=KnownName("key"))
 @user_option
-@click.pass_obj
 def get_value(front: Front, key: str, user: str | None) -> None:
     """Print the value that is kept under KEY, as it was put there: the newest one that nothing from outside steered."""
     from memkit.use_cases.recall import value_under
@@ -92,7 +90,7 @@ def get_value(front: Front, key: str, user: str | None) -> None:
     front.answer(data, record.text)
 
 
-@click.command("list", cls=MemkitCommand)
+@memkit_command("list")
 @user_option
 @click.option(
     "--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this kind; may be given again."
@@ -108,7 +106,6 @@ def get_value(front: Front, key: str, user: str | None) -> None:
 )
 @click.option("--limit", type=click.IntRange(1), help="Stop after this many.")
 @tail_option
-@click.pass_obj
 def list_command(
     front: Front,
     user: str | None,
@@ -234,10 +231,7 @@ def _quoted(text: str) -> list[str]:
     return [text] if len(lines) <= 1 else [f"> {line}" for line in lines]
 
 
-# ``memkit memory search``: find what a user may see.
-
-
-@click.command("search", cls=MemkitCommand)
+@memkit_command("search")
 @words_argument("query")
 @user_option
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at the most.")
@@ -250,7 +244,6 @@ def _quoted(text: str) -> list[str]:
 @click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
 @at_option
 @click.option("--explain", is_flag=True, help="Show the parts of every score, and what lost and why.")
-@click.pass_obj
 def search(
     front: Front,
     query: str,
@@ -354,10 +347,9 @@ _REASONS = {
 }
 
 
-@click.command("why", cls=MemkitCommand)
+@memkit_command("why")
 @record_argument
 @owner_option
-@click.pass_obj
 def why(front: Front, record_id: str, user: str | None) -> None:
     """Say when a record was retrieved, shown to a model and cited, and what lost against it or beat it."""
     from dataclasses import asdict
@@ -414,13 +406,9 @@ _CALLERS = {
 """Who asked outside of a session, by the first part of its actor."""
 
 
-# ``memkit memory blame``: which commit brought what is known of a record.
-
-
-@click.command("blame", cls=MemkitCommand)
+@memkit_command("blame")
 @record_argument
 @owner_option
-@click.pass_obj
 def blame(front: Front, record_id: str, user: str | None) -> None:
     """Say which commit brought record ID and everything that happened to it, who wrote it, and where it stands."""
     from dataclasses import asdict
@@ -460,10 +448,9 @@ IDS_NAMED = 3
 """Ids that a person reads of each kind of trouble; --json names all."""
 
 
-@click.command("stats", cls=MemkitCommand)
+@memkit_command("stats")
 @click.option("--user", type=User(), help="Only this user's part (default: everybody's).")
 @click.option("--health", is_flag=True, help="What goes wrong: never recalled, contradictory, repeated, waiting …")
-@click.pass_obj
 def stats(front: Front, user: str | None, health: bool) -> None:
     """Count what is remembered: by state, type, trust and origin, what is tainted, waits or stands open, its size."""
     from memkit.use_cases.accounts import count_memory

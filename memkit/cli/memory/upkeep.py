@@ -8,11 +8,11 @@ import click
 
 from memkit.cli.output import (
     Front,
-    MemkitCommand,
     SessionName,
     User,
     diagnostic,
     executor_option,
+    memkit_command,
     owner_option,
     reason_option,
     record_argument,
@@ -30,10 +30,9 @@ SHOWN = 20
 """Retirements that a person reads one by one; --json names all."""
 
 
-@click.command("sweep", cls=MemkitCommand)
+@memkit_command("sweep")
 @click.option("--user", type=User(), help="Only records of this user (default: everybody's).")
 @click.option("--dry-run", is_flag=True, help="Say what would be retired, and retire nothing.")
-@click.pass_obj
 def sweep(front: Front, user: str | None, dry_run: bool) -> None:
     """Retire what is expired, too unsure, too old, or of little importance and hardly used."""
     from memkit.use_cases.upkeep import sweep_memory
@@ -55,11 +54,10 @@ def sweep(front: Front, user: str | None, dry_run: bool) -> None:
     front.answer(data, _told(result, dry_run))
 
 
-@click.command("restore", cls=MemkitCommand)
+@memkit_command("restore")
 @record_argument
 @owner_option
 @reason_option
-@click.pass_obj
 def restore(front: Front, record_id: str, user: str | None, reason: str) -> None:
     """Make record ID live again after it was forgotten or swept."""
     from memkit.use_cases.memory import restore_record
@@ -99,17 +97,13 @@ def _told(result: Sweep, dry_run: bool) -> list[str]:
     return lines + [f"Dropped {count} {what}." for what, count in dropped.items() if count]
 
 
-# ``memkit memory revoke``: take back everything derived from a session or a source.
-
-
-@click.command("revoke", cls=MemkitCommand)
+@memkit_command("revoke")
 @click.option("--session", type=SessionName(), help="The session whose part in memory goes.")
 @click.option("--source-url", help="The link whose part in memory goes.")
 @click.option("--user", type=User(), help="Only what this user has of it (default: everybody).")
 @click.option("--dry-run", is_flag=True, help="Only list what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @reason_option
-@click.pass_obj
 def revoke(
     front: Front,
     session: str | None,
@@ -171,15 +165,11 @@ def _counted(found: Revocation) -> str:
     return ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in parts if count) or "nothing"
 
 
-# ``memkit memory consolidate``: summarise and deduplicate on a branch that a person reviews and merges.
-
-
-@click.command("consolidate", cls=MemkitCommand)
+@memkit_command("consolidate")
 @click.option("--branch", help="The new branch (default: memkit/consolidate-<today>).")
 @click.option("--user", type=User(), help="Only memory of this user (default: everybody's).")
 @click.option("--dry-run", is_flag=True, help="Say what would change, and make no branch.")
 @executor_option
-@click.pass_obj
 def consolidate(front: Front, branch: str | None, user: str | None, dry_run: bool, executor: str | None) -> None:
     """Merge what repeats, summarise what is old and small, drop what expired: on a branch, to review and merge."""
     from memkit.use_cases.upkeep import consolidate_memory
@@ -197,9 +187,8 @@ def consolidate(front: Front, branch: str | None, user: str | None, dry_run: boo
     front.answer(data, [*_consolidation_lines(result, dry_run), *result.notes], diagnostics=notes)
 
 
-@click.command("snapshot", cls=MemkitCommand)
+@memkit_command("snapshot")
 @click.option("--branch", help="The new branch (default: memkit/snapshot-<today>).")
-@click.pass_obj
 def snapshot(front: Front, branch: str | None) -> None:
     """Write all memory, as it is now, as shards on a branch: a point in time to review, keep and look back to."""
     from memkit.use_cases.backend import take_snapshot
@@ -225,14 +214,10 @@ def _consolidation_lines(result: Consolidation, dry_run: bool) -> list[str]:
     ]
 
 
-# ``memkit memory reflect``: conclusions from many records, on a branch that a person reviews and merges.
-
-
-@click.command("reflect", cls=MemkitCommand)
+@memkit_command("reflect")
 @click.option("--branch", help="The new branch (default: memkit/reflect-<today>).")
 @click.option("--user", type=User(), help="Only memory of this user (default: everybody's).")
 @click.option("--dry-run", is_flag=True, help="Say what would be concluded, and make no branch.")
-@click.pass_obj
 def reflect(front: Front, branch: str | None, user: str | None, dry_run: bool) -> None:
     """Draw conclusions from many records, by session, topic and profile: on a branch, to review and merge."""
     from memkit.use_cases.upkeep import reflect_on_memory

@@ -14,11 +14,11 @@ from memkit.cli.output import (
     Diagnostic,
     Front,
     KnownName,
-    MemkitCommand,
     RecordId,
     SessionName,
     SuggestingChoice,
     diagnostic,
+    memkit_command,
     owner_option,
     reason_option,
     record_argument,
@@ -59,7 +59,7 @@ def given_text(text: str) -> str:
 SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this store, or everybody."
 
 
-@click.command("add", cls=MemkitCommand)
+@memkit_command("add")
 @words_argument("text")
 @user_option
 @click.option(
@@ -77,7 +77,6 @@ SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this
 @click.option("--turn", type=click.IntRange(0), help="The turn it was said in.")
 @click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
 @click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
-@click.pass_obj
 def add(
     front: Front,
     /,
@@ -102,14 +101,10 @@ def add(
     report_decision(front, remember(workspace, draft, user=workspace.user(user), session=session, turn=turn))
 
 
-# ``memkit memory put``: keep an exact value under a key.
-
-
-@click.command("put", cls=MemkitCommand)
+@memkit_command("put")
 @click.argument("key", type=KnownName("key"))
 @words_argument("value")
 @user_option
-@click.pass_obj
 def put(front: Front, key: str, value: str, user: str | None) -> None:
     """Keep VALUE (- reads standard input) under KEY, in the place of the value that is there."""
     from memkit.use_cases.memory import put_value
@@ -118,15 +113,11 @@ def put(front: Front, key: str, value: str, user: str | None) -> None:
     report_decision(front, decision, extra={"key": key})
 
 
-# ``memkit memory supersede | confirm | contradict | reject | approve | forget | update``: correct memory.
-
-
-@click.command("supersede", cls=MemkitCommand)
+@memkit_command("supersede")
 @record_argument
 @words_argument("text")
 @owner_option
 @reason_option
-@click.pass_obj
 def supersede(front: Front, record_id: str, text: str, user: str | None, reason: str) -> None:
     """Put TEXT (- reads standard input) in the place of record ID; the old wording stays in the history."""
     from memkit.use_cases.memory import supersede_record
@@ -138,11 +129,10 @@ def supersede(front: Front, record_id: str, text: str, user: str | None, reason:
 
 
 def _mark_command(op: str, help_line: str) -> click.Command:
-    @click.command(op, cls=MemkitCommand, help=help_line)
+    @memkit_command(op, help=help_line)
     @record_argument
     @owner_option
     @reason_option
-    @click.pass_obj
     def mark(front: Front, record_id: str, user: str | None, reason: str) -> None:
         _mark(front, op, record_id, user, reason)
 
@@ -182,13 +172,12 @@ contradict = _mark_command("contradict", "Doubt record ID: its confidence falls,
 reject = _mark_command("reject", "Say that record ID is false: it goes, and the same value cannot come back.")
 
 
-@click.command("approve", cls=MemkitCommand)
+@memkit_command("approve")
 @click.argument("record_id", metavar="[ID]", required=False, type=RecordId())
 @click.option("--batch", metavar="IMPORT", help="Instead of ID: everything that an import brought.")
 @click.option("--source-url", metavar="U", help="Instead of ID: everything that comes from a page.")
 @owner_option
 @reason_option
-@click.pass_obj
 def approve(
     front: Front, record_id: str | None, batch: str | None, source_url: str | None, user: str | None, reason: str
 ) -> None:
@@ -213,7 +202,7 @@ def approve(
 forget = _mark_command("forget", "Retire record ID; history keeps it, and it may be told again.")
 
 
-@click.command("update", cls=MemkitCommand)
+@memkit_command("update")
 @record_argument
 @owner_option
 @click.option("--tag", "tags", multiple=True, help="The labels from now on; may be given again.")
@@ -222,7 +211,6 @@ forget = _mark_command("forget", "Retire record ID; history keeps it, and it may
 @click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
 @click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
 @reason_option
-@click.pass_obj
 def update(
     front: Front,
     /,
@@ -252,16 +240,12 @@ def update(
     )
 
 
-# ``memkit memory resolve``: say which of several records holds.
-
-
-@click.command("resolve", cls=MemkitCommand)
+@memkit_command("resolve")
 @record_argument
 @click.option("--holds", is_flag=True, help="ID is what holds; the others of its question are history from then on.")
 @click.option("--since", type=Date(), metavar="DATE", help="Since when (default: its own date, else when it was told).")
 @owner_option
 @reason_option
-@click.pass_obj
 def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: str | None, reason: str) -> None:
     """Settle an open question: record ID holds, and what cannot be true together with it was true until then."""
     require_person("'memkit memory resolve'")
@@ -276,17 +260,13 @@ def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: 
     front.answer(data, lines)
 
 
-# ``memkit memory refine``: reword a record by what a person says about it.
-
-
-@click.command("refine", cls=MemkitCommand)
+@memkit_command("refine")
 @record_argument
 @words_argument("feedback")
 @owner_option
 @click.option("--dry-run", is_flag=True, help="Only print the proposed wording.")
 @click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
 @reason_option
-@click.pass_obj
 def refine(
     front: Front, record_id: str, feedback: str, user: str | None, dry_run: bool, yes: bool, reason: str
 ) -> None:
@@ -312,15 +292,11 @@ def refine(
         report_decision(front, done.decision, extra=told)
 
 
-# ``memkit memory merge``: put one record in the place of several.
-
-
-@click.command("merge", cls=MemkitCommand)
+@memkit_command("merge")
 @click.argument("ids", metavar="ID ID…", nargs=-1, required=True, type=RecordId())
 @click.option("--text", help="What the merged record says (default: what the records say together).")
 @owner_option
 @reason_option
-@click.pass_obj
 def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None, reason: str) -> None:
     """Put one record in the place of several live ones of one user and scope; they stay in the history."""
     from memkit.use_cases.memory import merge_records
@@ -332,14 +308,10 @@ def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None
     report_decision(front, decision, extra={"merges": list(dict.fromkeys(ids)), **said})
 
 
-# ``memkit memory allow``: let a rejected or erased value be told again.
-
-
-@click.command("allow", cls=MemkitCommand)
+@memkit_command("allow")
 @click.argument("value", metavar="VALUE|ID", type=RecordId())
 @user_option
 @reason_option
-@click.pass_obj
 def allow(front: Front, value: str, user: str | None, reason: str) -> None:
     """Let a rejected or erased VALUE, or that of rejected record ID, be told again; the record stays rejected."""
     require_person("'memkit memory allow'")

@@ -53,9 +53,6 @@ BESIDE: Mapping[str, str] = {
 """Events of a turn as the page calls them."""
 
 
-# Today.
-
-
 def today(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return what was learned last, what waits, what stands open, and what is always in the prompt."""
     archive, now = workspace.archive, workspace.clock()
@@ -71,9 +68,6 @@ def today(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) ->
         "consent": archive.consent(visit.user),
         "damage": [one_line(f"{one.path}: {one.message}", 200) for one in workspace.damage[:5]],
     }
-
-
-# Memory.
 
 
 def memory(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
@@ -182,9 +176,6 @@ def _chain(workspace: Workspace, visit: Visit, id: str | None, following: Callab
     return found
 
 
-# Waiting.
-
-
 def waiting(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return what a person has to decide: writes that were held back, open questions, and drafts on branches."""
     archive = workspace.archive
@@ -237,9 +228,6 @@ def _drafts(workspace: Workspace) -> list[BranchDraft]:
     return []
 
 
-# Time.
-
-
 def time(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return what was true at a day, and what was believed at a commit."""
     as_of, at = asked.get("as_of", "").strip(), asked.get("at", "").strip()
@@ -283,9 +271,6 @@ def _day(said: str) -> str | None:
     return said
 
 
-# People.
-
-
 def people(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return what is held on the visitor's user, and what they agreed to."""
     archive = workspace.archive
@@ -297,9 +282,6 @@ def people(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
         "core": core_sections(workspace, visit.user),
         "certificate": None,
     }
-
-
-# Health.
 
 
 def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
@@ -324,9 +306,6 @@ def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
             for one in found
         ],
     }
-
-
-# Relations.
 
 
 def relations(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
@@ -375,9 +354,6 @@ def picture(workspace: Workspace, visit: Visit, asked: Asked) -> Shown:
         "ties": [[place[one.source], place[one.target], one.relation[:40]] for one in ties[: 3 * MOST_MOVING]],
         "left": len(graph.nodes) - len(kept),
     }  # fmt: skip
-
-
-# Talks.
 
 
 def talks(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 MOST_CHANGES = 50
 MOST_LINES = 400
 
-# Changes.
-
 
 def changes(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return the review of two commits by meaning, or of what is in no commit yet; a token sees its user's part."""
@@ -53,9 +51,6 @@ def changes(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
         "summary": summary(found.difference), "lint": lint_summary(found.lint),
         "markdown": markdown(found, MOST_CHANGES),
     }  # fmt: skip
-
-
-# Policies.
 
 
 def policies(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
@@ -108,9 +103,6 @@ def _arguments(said: str) -> dict[str, Any]:
     return found
 
 
-# Skills.
-
-
 def skills(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
     """Return the skills, those that share words with a question, or one of them in full."""
     query = asked.get("q", "").strip()
@@ -125,9 +117,6 @@ def skills(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
     except MemkitError as error:
         return shown | {"fault": str(error)}
     return shown | {"skills": found}
-
-
-# Evolution.
 
 
 def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
@@ -158,9 +147,6 @@ def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None
         "columns": ("generation", "judged", "scored", "best", "best so far"),
         "rows": [["" if cell is None else f"{cell:.6g}" for cell in astuple(point)] for point in points],
     }  # fmt: skip
-
-
-# Plans.
 
 
 def plans(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
@@ -204,9 +190,6 @@ def _run(recorded: PlanRuns, visit: Visit, name: str) -> Shown:
         "run": name, "svg": to_svg(decomposition(course.tree, name)) if course.tree else "",
         "outcome": course.outcome, "steps": [one.to_data() for one in course.records[-MOST_LINES:]],
     }  # fmt: skip
-
-
-# Settings.
 
 
 def settings(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
