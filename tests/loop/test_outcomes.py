@@ -87,6 +87,22 @@ def test_a_tool_that_fails_leaves_one_outcome() -> None:
     assert f"(stored: {record.id})" in reply.message
 
 
+def test_each_task_of_a_host_leaves_its_own_outcome() -> None:
+    """Also where no turn lies between them; what the model told of one stands for that one alone."""
+    agent = agent_with(("archival_memory_insert", {"text": "The first attempt failed", "type": "outcome"}), "Noted.")
+    agent.observe("Try it")
+    agent.start_task("deploy the first")
+    agent.respond()
+    for task in ("deploy the first", "deploy the second", "deploy the third"):
+        if task != "deploy the first":
+            agent.start_task(task)
+        agent.end_task(False, "the upload failed")
+
+    told = [record.text for record in outcomes(agent)]
+    assert told[0] == "The first attempt failed" and len(told) == 3
+    assert all(f"deploy the {place}" in text for place, text in zip(("second", "third"), told[1:], strict=True))
+
+
 def test_what_mended_a_failure_is_the_lesson() -> None:
     """The same tool worked in the end."""
     agent = agent_with(CALL, CALL, "Done.", fails=1)

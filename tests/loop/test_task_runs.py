@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -178,6 +179,26 @@ def test_a_task_without_words_or_a_verdict_is_said(success: bool) -> None:
     with pytest.raises(LoopError, match="neither True nor False"):
         agent.end_task(success, "it did not work")
     agent.end_task(False, "it did not work")
+
+
+def test_what_is_asynchronous_is_waited_for() -> None:
+    """A step is done when its coroutine is, and fails with it; also where the caller's own loop runs."""
+    done: list[str] = []
+
+    async def pack(key: str) -> str:
+        await asyncio.sleep(0)
+        done.append(key)
+        return "packed"
+
+    async def move() -> None:
+        raise ValueError("no van")
+
+    async def house() -> TaskRun:
+        return agent_over(None).run("move house", [("pack", pack), ("move", move)])
+
+    for run in (agent_over(None).run("move house", [("pack", pack), ("move", move)]), asyncio.run(house())):
+        assert (run.outcome, run.completed, run.reason) == ("failed", {"pack": "packed"}, "no van")
+    assert done == ["move house/pack"] * 2
 
 
 def test_an_instruction_that_nothing_was_done_for_is_no_success() -> None:

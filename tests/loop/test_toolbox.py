@@ -45,6 +45,18 @@ def test_a_memory_tool_runs_and_is_in_the_report(memory: Any) -> None:
     }  # fmt: skip
 
 
+def test_a_tool_may_be_asynchronous(memory: Any) -> None:
+    """The model is told what came of it."""
+
+    async def later(text: str) -> dict[str, str]:
+        return {"told": text}
+
+    toolbox = tools_of(memory, declared=[DeclaredTool("later", "Tell.", TEXT, run=later)])
+    toolbox.begin_turn("Tell", 1)
+
+    assert '{"told": "noon"}' in toolbox.call("later", {"text": "noon"}).text
+
+
 @pytest.mark.parametrize("effect", ["deny", "ask"])
 def test_a_stopped_tool_never_runs(memory: Any, guard: Callable[..., Any], effect: str) -> None:
     """Deny binds, ask binds while nobody agrees, and the answer names policy and reason."""

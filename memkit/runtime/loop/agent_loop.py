@@ -90,6 +90,8 @@ class AgentLoop:
         """What the model cost in all turns, including failed ones."""
         self._silent_turns = 0
         """The number of turns in which no user spoke."""
+        self._settled = 0
+        """How many outcomes that the model wrote since the last turn opened stand for an outcome of the host."""
         self._turn = self.turn_class(self, None)
         self._introduce_parts()
 
@@ -198,6 +200,7 @@ class AgentLoop:
             self.view.leave_outside()
         self.view.open(text)
         self.turn_id += 1
+        self._settled = 0
         self._silent_turns += text is None
         self._turn = self.turn_class(self, text)
         self.toolbox.deadline = self._turn.deadline
@@ -276,7 +279,9 @@ class AgentLoop:
             return None
         memory.note_taint(taint)
         self.toolbox.books.collect()
-        if any(told.get("type") == "outcome" for told in self.toolbox.books.ledger.written()):
+        told = len(self.toolbox.books.ledger.outcomes(by_model=True))
+        if told > self._settled:
+            self._settled = told
             memory.learn(outcome.used, outcome.succeeded, outcome.text)
             return None
         key = self.journal.key_of(f"call-{self.turn_id}-0")

@@ -19,6 +19,7 @@ TAMPERED = "tampered"
 """Characters of a result that a report keeps."""
 Observe = Callable[[dict[str, JSON]], None]
 """Receives the events of the account."""
+OUTCOME = "outcome"
 WRITES = frozenset({"admitted", "merged", "quarantined"})
 RETRIEVING = frozenset({"recall", "search", "archival_memory_search", "value_read"})
 """Operations that bring records into the prompt."""
@@ -77,6 +78,11 @@ class TurnLedger:
     def written(self) -> list[Mapping[str, JSON]]:
         """Return the operations of this turn that changed long-term memory."""
         return [operation for operation in self.operations if operation.get("decision") in WRITES]
+
+    def outcomes(self, *, by_model: bool) -> list[Mapping[str, JSON]]:
+        """Return the outcomes written in this turn, either by the model's own calls or by the loop."""
+        told = (operation for operation in self.written() if operation.get("type") == OUTCOME)
+        return [operation for operation in told if (operation["op"] != OUTCOME) == by_model]
 
 
 def ids_of(operation: Mapping[str, JSON]) -> list[str]:

@@ -9,13 +9,13 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .interface import JSON, DeclaredTool, LoopError, PolicyFinding, ToolDeclarationError, ToolSpec, Verdict
 from .reply import TimeIsUp, within
@@ -418,8 +418,27 @@ def find_function(reference: str, root: Path) -> Callable[..., JSON]:
     return found  # type: ignore[no-any-return]
 
 
+def finished(answer: Any) -> Any:
+    """Return what a function returned; where that has to be awaited, what came of it, whatever loop runs here.
+
+    >>> async def look(): return "rain"
+    >>> finished(look()), finished("sun")
+    ('rain', 'sun')
+    """
+    if not isinstance(answer, Awaitable):
+        return answer
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    async def awaited() -> Any:
+        return await answer
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(copy_context().run, asyncio.run, awaited()).result()
+
+
 def _called(function: Callable[..., JSON], args: Mapping[str, JSON]) -> str:
-    answer = function(**args)
+    answer = finished(function(**args))
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False, default=str)
 
 

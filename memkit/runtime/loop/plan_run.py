@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .books import Books
-from .bound import ADVICE, Allowed, AnsweredErrors, BoundTool, named_step
+from .bound import ADVICE, Allowed, AnsweredErrors, BoundTool, finished, named_step
 from .interface import JSON, LoopError, ToolOutcome, ToolSpec
 from .planner import (
     EVOLUTIONARY,
@@ -113,7 +113,7 @@ class ToolHands:
             return self._manual(action)
         answer: Any = None
         with AnsweredErrors(everything=True) as errors:
-            answer = action.operator.function(*action.step.args)
+            answer = finished(action.operator.function(*action.step.args))
         if answer is False:  # functions in the pyhop tradition return False if they could not act
             return ToolOutcome("the function returned False", True, Allowed())
         return ToolOutcome(errors.message or str(answer or "done"), errors.message is not None, Allowed())

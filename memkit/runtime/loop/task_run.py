@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from .bound import AnsweredErrors, named_step
+from .bound import AnsweredErrors, finished, named_step
 from .interface import JSON, CallKey, LoopError, ToolCall
 from .journal import DONE, RUN
 from .journal_file import Entry, JournalFile
@@ -44,7 +44,9 @@ class TaskStep:
 
     name: str
     act: Callable[..., Any] | None = None
-    """Performs it, given the step's key if it takes a ``key``; without one, the agent follows the name as written."""
+    """Performs it, given the step's key if it takes a ``key``; without one, the agent follows the name as written.
+
+    It may be asynchronous."""
     key: str = ""
     """Its idempotency key: repeats under one key count once, so that the step may be repeated after a kill."""
 
@@ -210,7 +212,7 @@ def _done(agent: Worker, step: TaskStep, key: str) -> tuple[str, bool]:
     with AnsweredErrors(everything=True) as errors, named_step(key):
         if step.act is None:
             return _instructed(agent, step.name)
-        answer = step.act(key=key) if "key" in inspect.signature(step.act).parameters else step.act()
+        answer = finished(step.act(key=key) if "key" in inspect.signature(step.act).parameters else step.act())
     if errors.message is not None:
         return errors.message, True
     return ("it returned False", True) if answer is False else (str(answer if answer is not None else "done"), False)

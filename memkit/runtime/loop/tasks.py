@@ -314,7 +314,13 @@ class TaskMemory:
         self._ended = (success, told)
 
     def judge_turn(
-        self, asked: str | None, said: str | None, calls: Sequence[Mapping[str, JSON]], cited: Sequence[str]
+        self,
+        asked: str | None,
+        said: str | None,
+        calls: Sequence[Mapping[str, JSON]],
+        cited: Sequence[str],
+        *,
+        is_judged: bool = False,
     ) -> None:
         """Judge, once, what a turn shows: an ended task, the user's verdict on an attempt, a failed tool.
 
@@ -323,6 +329,7 @@ class TaskMemory:
             said: What the user said in it; None if nobody spoke.
             calls: The turn's calls that act outside of memory.
             cited: Ids of the records that its answer cites.
+            is_judged: Whether the calls are judged already, like those of a plan.
         """
         self.use(cited)
         something_tried = self.episode is not None or self.attempt is not None
@@ -341,7 +348,8 @@ class TaskMemory:
             failed = outcome_of_calls(calls) if self.episode is None else None
             if failed is not None:
                 self.attempt = None
-                self._conclude(failed, self._steered())
+                if not is_judged:
+                    self._conclude(failed, self._steered())
             elif calls or cited:
                 done = ", ".join(map(call_told, calls))
                 request = " ".join((asked or "").split()).rstrip(" .!")

@@ -185,7 +185,10 @@ class Turn:
         passing = [str(told["passing"]) for told in books.ledger.operations if told.get("passing")]
         self.agent.working.end_turn(passing, books.ledger.taint)
         citations = books.citations(reply.text)
-        self.agent.tasks.judge_turn(self.text, books.user_text, self.agent.toolbox.acted(), citations)
+        books.collect()
+        is_judged = bool(books.ledger.outcomes(by_model=False))
+        acted = self.agent.toolbox.acted()
+        self.agent.tasks.judge_turn(self.text, books.user_text, acted, citations, is_judged=is_judged)
         books.collect()
         if any(told["op"] == "page_out" for told in books.ledger.operations):
             self.agent.draw(self.id)
