@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
-from memkit.equivalence.forty_turns import FORTY_TURNS, MADE_UP, PAGE, USER
 from memkit.equivalence.interface import Account
 from memkit.equivalence.run import reference_accounts
-from memkit.equivalence.transcript import PARTS
+from memkit.equivalence.transcript import FORTY_TURNS, PARTS
 from tests.written.forty_turns import page_of
 
 ROOT = Path(__file__).resolve().parents[2]
+USER = "vera"
+MADE_UP = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+"""An id that no record has."""
+PAGE = "https://gate.example/today"
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from memkit.equivalence.forty_turns import FORTY_TURNS, USER
 from memkit.equivalence.interface import Account
 from memkit.equivalence.run import reference_accounts
+from memkit.equivalence.transcript import FORTY_TURNS
 
 from . import CHECKOUT
 
@@ -22,7 +22,7 @@ HEAD = """# Forty turns
 A model that writes as real ones do talks with Vera, a nurse in Lisbon: in its own words, several facts at once and
 under labels, learns of mistakes late, calls tools that fail, and believes what a page says. It gives arguments the
 names and forms of other systems, repeats itself, quotes what does not stand there, and cites what it made up.
-[The script](../memkit/equivalence/forty_turns.py) is one part of the transcript that [every target](matrix.md) plays
+[The script](../memkit/equivalence/transcript.yaml) is one part of the transcript that [every target](matrix.md) plays
 against its vendor's protocol, with equal ends; each turn is a process of its own. This page is written from a run
 (`python -m tests.written.forty_turns`), and a test holds that a run still shows it. `«…»` is the id of what begins so.
 """
@@ -76,7 +76,7 @@ def _turns(account: Account) -> Iterator[str]:
 def _end(account: Account) -> Iterator[str]:
     memory = account.memory
     yield "## What is left\n\nCore memory:\n"
-    yield from (f"- {section}: {text}" for section, text in memory["core"][USER].items())
+    yield from (f"- {section}: {text}" for section, text in memory["core"]["vera"].items())
     yield "\n| record | type | state | trust | confidence | taint |\n|---|---|---|---|---|---|"
     for record in sorted(memory["records"], key=lambda one: (one["type"] == "outcome", one["status"], one["text"])):
         if record["type"] != "outcome":
