@@ -1,1 +1,1 @@
-"""Where what wants to be remembered is judged: secrets, hostile text, duplicates, contradictions, whose words it is."""
+"""Judges what may be remembered: secrets, hostile text, duplicates, contradictions, and whose words they are."""

@@ -1,8 +1,8 @@
-"""Read plain clauses: who, a verb, what belongs to that verb, and when; every word of a kind that is known.
+"""Read plain clauses: a subject, a verb, its complements and a time; every word must be of a known kind.
 
-Where ``statements`` knows what a sentence says of whom, so that a later one can take its place, a clause is only known
-to be plain: it says something lasting of the user, of theirs or of what they have, and each word means what it says.
-A clause that holds one word more is not read.
+``statements`` knows what a sentence says about whom, so that a later one can replace it. Of a clause it is only known
+that it is plain: it states something lasting about the user, their people or their things, and every word is literal.
+A clause with one unknown word is not read.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ from .vocabulary import (
 
 
 def among(one: str, most: int = 3) -> str:
-    """Return a pattern for one of a kind, or a few of it joined by commas and "and".
+    """Return a pattern for one item of a kind, or a few of them joined by commas and "and".
 
     >>> among("tea|milk")
     '(?:tea|milk)(?:(?:, (?:tea|milk)){0,3},? (?:and|or) (?:tea|milk))?'
@@ -100,14 +100,14 @@ YEARS = (
     "(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|"
     "eighteen)"
 )
-"""How old an animal may be."""
+"""Numbers for the age of an animal."""
 OLD = rf"(?!(?:an?|one|half an)\b){AGE}"
 TOWN = rf"(?!\w+day\b){CITY}"
 MINE = r"(?:[Mm]y|[Oo]ur)"
 THEIRS = rf"(?:(?:{PERSONAL} )*{RELATIVE}(?: {NAME})?'s )?(?:{PERSONAL} )*"
 CALLED_SO = rf"(?:,? (?:(?:Mrs?|Ms|Dr)\.? )?(?!I\b){NAME},?)?"
 ONE = rf"(?:{MINE} {THEIRS}{RELATIVE}{CALLED_SO}|{MINE} (?:youngest|oldest|eldest|middle one)(?:,? {NAME},?)?)"
-"""Somebody of the user's."""
+"""Somebody related to the user."""
 BEAST = rf"{MINE} (?:{PERSONAL} )*{ANIMALS}(?:,? {NAME},?)?"
 MANY = (
     rf"(?:{MINE}|[Tt]he(?= twins| kids| children)) {THEIRS}(?:{RELATIVES}|{RELATIVE}s)(?:,? {NAMES},?)?|{MINE} "
@@ -119,7 +119,7 @@ PURPOSE = r"for (?:the |our )?[a-z-]+(?: end| work| else)?"
 DOSE = rf"{NUMBER} ?(?:mg|mcg|milligrams|micrograms|grams|units|tablets|pills|drops|puffs)"
 OFTEN = r"(?:(?:just|recently|now|also|usually|always|mostly|normally|generally|still|only|both|mainly) )?"
 AT = rf"(?:,? (?:{WHEN}|{SINCE}|at home))*"
-"""When or how often, after anything that somebody does or is."""
+"""When or how often, after any activity or state."""
 IN_PLACE = rf"(?:in|near|outside|close to|just outside) {TOWN}"
 AT_WORK = rf"(?:at|for|in|with) {A_WORKPLACE}(?: {IN_PLACE})?"
 TOGETHER = (
@@ -146,7 +146,7 @@ THEN = (
 SOON = (
     rf"(?:{LATELY}|in {MONTH}(?: \d{{4}})?|in (?:the )?(?:spring|summer|autumn|winter|new year)|on {DATE}|in \d{{4}})"
 )
-"""When something is going to be."""
+"""When something is going to happen."""
 NUMBER_TH = "(?:first|second|third|fourth|fifth)"
 CHARGE = any_of(
     """payroll sales marketing logistics procurement purchasing accounts accounting the_accounts IT HR safety security
@@ -160,7 +160,7 @@ LONG_TIME = (
     rf"(?: (?:for (?:over |about |almost )?{NUMBER} years|until (?:{MONTH} )?(?:19|20)\d\d|from (?:19|20)\d\d "
     r"(?:to|until) (?:19|20)\d\d|all (?:my|his|her|their) (?:working )?li(?:fe|ves)))?"
 )
-"""How long something went on that is over."""
+"""The duration of something that is over."""
 SOCIETY = rf"(?:the|an?|our) (?:(?:local )?{CLUB} club|{GROUP})"
 OFFICE = "(?:treasurer|chair|secretary|captain|president|head|conductor)"
 TRADE = (
@@ -423,7 +423,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("talk", "talks", "to me"),
     ("don't talk to", "doesn't talk to", "me"),
 )
-"""What is said of "I" and of "my sister": the verb after either, and what may follow."""
+"""Statements about "I" and about "my sister": the verb form for each, and what may follow."""
 
 THINGS = tuple(
     regex(shape)
@@ -473,7 +473,7 @@ THINGS = tuple(
         r"British spelling|American spelling|bullet points|emojis?|the metric system)(?: to me| for me)?(?:,? please)?",
     )
 )
-"""What is said of animals and things, and what the user wants always or never, from its first word to its last."""
+"""Complete statements about animals and things, and about what the user wants always or never."""
 I_OR_MANY = regex(rf"(?:[Ii]|[Ww]e|{MANY})(?P<short>'m|'re|'ve)? {OFTEN}(?:never |(?P<not>don't |do not ))?")
 ANOTHER = regex(rf"{ONE}(?P<short>'s)? {OFTEN}(?:never |(?P<not>doesn't |does not ))?")
 OWNER = regex(rf"(?P<who>[Ii]|[Ww]e|{MANY}|{ONE}|{BEAST})(?:(?P<own>'s)|(?=['’] ?| ))")
@@ -481,9 +481,9 @@ LONG = {None: "", "'m": "am ", "'re": "are ", "'ve": "have ", "'s": "is "}
 DENIED = frozenset(
     "eat drink smoke drive cook have own use speak wear celebrate observe play swim cycle".split()  # noqa: SIM905
 )
-"""Of what somebody does not do it is worth a record: who does not live in Porto may live anywhere."""
+"""Verbs whose denial is worth a record: someone who does not live in Porto may live anywhere."""
 BARE = frozenset(("drink", "smoke", "drive", "swim", "cook", "commute"))
-"""What somebody may not do at all."""
+"""Verbs that may be denied without an object."""
 MOST_JOINTS = 6
 JOINT = regex(
     r"[,;]? (?:and|but|because|so|since|as|(?:before|after)(?= (?:I|we|my|our|he|she|they)\b)) |, (?:which|who|"
@@ -507,12 +507,12 @@ REASONS = frozenset(
         "that's why",
     )
 )
-"""What leads to a reason, a consequence or an aside, which take nothing back."""
+"""Conjunctions of a reason, a consequence or an aside, which retract nothing."""
 BEGINS = regex(
     r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Mm]y|[Oo]ur|[Tt]he|[Hh]is|[Hh]er|[Tt]heir|[Tt]hat's why|[Tt]here|[Tt]his|"
     r"[Ee]verybody|[Ee]veryone|[Nn]o need)\b"
 )
-"""How a clause begins that goes on with the tale."""
+"""Beginnings of a clause that continues the story."""
 TURNS = regex(
     r"\b(?:or|nor|except|unless|if|whether|when|only|until|till|although|though|not any ?more|supposed|supposedly|"
     r"dreams?|"
@@ -523,7 +523,7 @@ TURNS = regex(
     r"pretend\w*|imagin\w+|knows?|once|former|ex)\b",
     re.IGNORECASE,
 )
-"""What may turn round, limit or mock what was said before it; and what only is said in tales."""
+"""Words that may reverse, limit or mock what precedes them, and words found only in stories."""
 ASIDE_VERB = regex(
     r"^(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t) [a-z]+ \w|'(?:s|m|re|ve|ll|d)\b|\b(?:is|are|am|was|has|have|had|do|"
     r"does|did|can|can't|will|must|need|love|like|eat|work|"
@@ -533,19 +533,19 @@ ASIDE_VERB = regex(
 MORE_OF_IT = regex(
     rf"(?:(?!an? )(?:no(?= [a-z]+$)|mostly|mainly|usually|especially|about|both|wide|up|been|{NUMBER}) \w|{NAME}$)"
 )
-"""How a phrase begins that says more of what was said before a comma."""
+"""The beginning of a phrase that adds detail after a comma."""
 LIMITS = regex(
     r"\b(?:joke|jokes|doubt|way|fool|kidding|idea|sense|theory|percent|or|not|never|when|if|only|half of)\b|%"
 )
-"""What takes back or mocks what was said before it."""
+"""Words that retract or mock what precedes them."""
 STATES = regex(r"[a-z]+ (?:is|are|was|were|makes?|keeps?) [a-z]")
-"""How a clause about something else begins."""
+"""The beginning of a clause about something else."""
 GOES_ON = regex(
     r"(?:needs|has|wants|likes|loves|goes|uses|takes|works|lives|keeps|gets|comes|drives|runs|plays|makes|does|have|"
     r"need|want|like|love|hate|go|use|take|work|always|usually) (?:his|her|their|my|our|an?|the|to|in|at|"
     r"on|for|with|from) \w"
 )
-"""How what the same one does too begins."""
+"""The beginning of a clause with the same subject."""
 WAS = regex(
     r"(?:[Mm]y \w+(?: [A-Z]\w+)?|I|[Ww]e) (?:was|were|grew|studied|lived|worked|trained|moved|started|got|had|bought|"
     r"came|graduated|played|learned|learnt|served)\b"
@@ -558,13 +558,13 @@ CHANGES = regex(
     r"will|gone|going|over|former(?:ly)?|by|actually|changed?|lost)\b|'ll\b",
     re.IGNORECASE,
 )
-"""What may end after a "but" what was said before it."""
+"""Words after a "but" that may end what precedes it."""
 FRONTED = regex(
     rf"(?P<when>From (?:19|20)\d\d (?:to|until) (?:19|20)\d\d|When I was (?:{SMALL}|{OLD})|{NUMBER} years ago|"
     rf"[A-Z][a-z]+ years ago|Last {SEASON}|"
     rf"In (?:{MONTH} )?(?:19|20)\d\d|Since (?:{MONTH} )?(?:19|20)\d\d),? (?P<rest>.+)"
 )
-"""When, said first."""
+"""A time stated first."""
 BETWEEN = regex(rf"(?P<who>{ONE}|{BEAST}|{MANY}),? who (?P<aside>[^,]+), (?P<rest>[^,]+)")
 PRONOUN = regex(
     rf"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|(?:[Hh]is|[Hh]er|[Tt]heir)(?= {THEIRS}(?:{RELATIVE}|{RELATIVES})\b))(?='| )"
@@ -573,7 +573,7 @@ SOMEBODY = regex(
     rf"\b(?:{RELATIVE}|{RELATIVES})s?\b|\b(?:to|with|for|by|after|and|than|married|like) {NAME}|"
     r"\ban? (?:man|woman|boy|girl|guy|baby|[a-z]+ (?:man|woman|boy|girl))\b"
 )
-"""Somebody beside the subject of a clause, who may be meant by the pronoun after it."""
+"""A person other than the subject of a clause, whom a following pronoun may mean."""
 HE = regex(
     r"\b(?:step|grand|god|great-)?(?:father|dad|brother|son|husband|boyfriend|fiancé|uncle|nephew|grandpa|landlord)"
     r"(?:-in-law)?\b"
@@ -584,19 +584,19 @@ SHE = regex(
     r"(?:-in-law)?\b"
 )
 LONGEST = 200
-"""Characters; what is longer is no plain clause."""
+"""In characters; longer text is not a plain clause."""
 
 
 @cache
 def _tail(verb: str, column: int) -> re.Pattern[str] | None:
-    """Return how what follows a verb reads; None for a verb that nothing is known of."""
+    """Return the pattern for what follows a verb; None for an unknown verb."""
     known = [row[2] for row in DOING if verb == row[column]]
-    often = "" if verb in ("am", "is", "are") else AT  # vegan on Mondays is nobody
+    often = "" if verb in ("am", "is", "are") else AT  # nobody is vegan on Mondays
     return re.compile(rf" (?:{'|'.join(known)}){often}") if known else None
 
 
 def is_plain_clause(text: str) -> bool:
-    """Return whether every word of a clause is of a kind that is known, and stands where it means what it says.
+    """Return whether every word of a clause is of a known kind, in a position where it is literal.
 
     >>> is_plain_clause("My wife teaches chemistry at a grammar school"), is_plain_clause("We have three cats")
     (True, True)
@@ -611,14 +611,14 @@ def is_plain_clause(text: str) -> bool:
 
 
 def apart(text: str, reads: Callable[[str], bool] = is_plain_clause, before: str = "") -> list[str]:
-    """Return the plain clauses of a sentence, each with its own subject; the text as it is where that leaves a doubt.
+    """Split a sentence into plain clauses, each with its own subject; return the text unchanged if doubt remains.
 
-    A reason, a consequence or an aside that is not understood is left out where it can turn nothing round. Who is
-    meant by "she" is the subject of the clause before, where nobody else is told of in it.
+    A reason, a consequence or an aside that is not understood is left out if it cannot reverse anything. "She"
+    refers to the subject of the previous clause, unless that mentions somebody else.
 
     Args:
         text: The sentence.
-        reads: Whether a clause is plain.
+        reads: Returns whether a clause is plain.
         before: The clause that was read before the sentence.
 
     >>> apart("I'm married and have twin boys"), apart("I have bread and butter")
@@ -636,7 +636,7 @@ def apart(text: str, reads: Callable[[str], bool] = is_plain_clause, before: str
 
 
 def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[str]:
-    """Return the clauses of a text, nothing where some of it may turn the rest round."""
+    """Return the clauses of a text; empty if part of it may reverse the rest."""
     if reads(text):
         return [text]
     if between := BETWEEN.match(text):
@@ -666,7 +666,7 @@ def _taken_apart(text: str, reads: Callable[[str], bool], joints: int) -> list[s
 
 
 def _with_subject(left: str, right: str) -> Iterator[str]:
-    """Yield how what follows a clause may read by itself: as it is, with that clause's subject, or for a pronoun."""
+    """Yield possible readings of what follows a clause: unchanged, with that clause's subject, or for a pronoun."""
     own = SINCE_THEN.sub("", right)
     yield own[:1].upper() + own[1:]
     who = OWNER.match(left)
@@ -679,7 +679,7 @@ def _with_subject(left: str, right: str) -> Iterator[str]:
 
 
 def _named(text: str, before: str) -> str:
-    """Return a clause with the subject of the clause before it for its pronoun, where only that can be meant."""
+    """Return a clause with its pronoun replaced by the subject of the previous clause, if unambiguous."""
     spoken, who = PRONOUN.match(text), OWNER.match(before)
     if spoken is None or who is None or who["own"] or who["who"].lower() in ("i", "we"):
         return text
@@ -694,7 +694,7 @@ def _named(text: str, before: str) -> str:
 
 
 def _may_be_left_out(left: str, joint: str, right: str) -> bool:
-    """Return whether what is not understood after a clause only goes on from it."""
+    """Return whether the text not understood after a clause merely continues it."""
     if not joint and MORE_OF_IT.match(right):
         return not LIMITS.search(right)
     if TURNS.search(right) or len(right.split()) < 2:
@@ -708,7 +708,7 @@ def _may_be_left_out(left: str, joint: str, right: str) -> bool:
         )
         return bool(told) and not re.search(r"n't\b|\b(?:not|never|no)\b", left)
     if joint == "but" and WAS.match(left) and BEGINS.match(right) and not re.search(r"n't\b|\b(?:not|never)\b", right):
-        return True  # what was is not undone by what came of it
+        return True  # a consequence does not undo the past
     if joint == "but":
         return BEGINS.match(right) is not None and not CHANGES.search(right)
     if joint == "and" and GOES_ON.match(right):
@@ -718,7 +718,7 @@ def _may_be_left_out(left: str, joint: str, right: str) -> bool:
 
 
 def _says(subject: re.Pattern[str], text: str) -> bool:
-    """Return whether a clause has this subject, and a verb with what belongs to it."""
+    """Return whether a clause has this subject, followed by a verb and its complements."""
     spoken = subject.match(text)
     if spoken is None:
         return False
@@ -733,7 +733,7 @@ def _says(subject: re.Pattern[str], text: str) -> bool:
     return False
 
 
-# Clauses of open words: a plain clause that goes on, a thing that has its day, a verb that is seldom said in figures.
+# Clauses of open words: a plain clause that continues, a thing with a regular day, a verb rarely used figuratively.
 
 ODD = frozenset(
     """adulting again ages agony air alas alive allegedly almost already also amen angel angels angry another any
@@ -780,7 +780,7 @@ ODD = frozenset(
     words world worlds worries worry worst wreck wrong yeah yesterday yet yonks you your zillion zombie zombies
     zoo""".split()  # noqa: SIM905
 )
-"""Words of figures, of feelings and of what points elsewhere, none of which stands in a clause of open words."""
+"""Figurative, emotional and referring words, none of which may occur in a clause of open words."""
 REGULAR = (
     rf"(?:every (?:(?:other|single|{NUMBER_TH}|few) )?(?:day|week|month|year|morning|evening|afternoon|night|weekend|"
     rf"summer|winter|spring|autumn|Christmas|Easter|{MONTH}|{DAYS})|on (?:{DAYS}s|{DAYS} (?:morning|evening|afternoon|"
@@ -802,12 +802,12 @@ KEPT_DAY = regex(
 
 OWN_WAY = regex(rf"\bthe night$|\b(?:my|our) {UP}|\b(?:my|your|his|her|our|their) (?:own )?(?:way|rules|best)\b")
 MOST_OPEN = 10
-"""Words after an everyday verb; more are a tale."""
+"""Words after an everyday verb; more make it a story."""
 PASSING = regex(
     r"\b(?:meeting|call|appointment|interview|question|problem|issue|trouble|date|lunch|dinner|breakfast|drink|coffee|"
     r"flight|ticket|message|email|letter|deadline|exam|test|errand|errands|late|time|news|cold|headache)s?\b"
 )
-"""What somebody has for a day or an hour."""
+"""Things that somebody has for a day or an hour."""
 PREPOSITION = regex(
     r" (?:when (?:I|we|it|the weather)|that (?:my|our|I|we)|in|at|with|for|from|near|about|around|outside|between|"
     r"behind|along|during|on|to(?= (?:the|my|our|an?|[a-z]+s)\b))"
@@ -818,11 +818,11 @@ TAKES_MORE = regex(
     rf"ies)|play|sing|have|has|run|own|grow|sell|write|use|make|repair|build|restore|"
     r"collect|coach|volunteer|bake|studied|worked|lived|speak|swim|cycle|keep|get|eat|drink|wear|suffer)s?"
 )
-"""Of what somebody does with whom, where and about what is told in plain words."""
+"""Verbs that may be followed by plain words on whom, where and about what."""
 
 
 def _is_open(words: str) -> bool:
-    """Return whether all words are plain, and none of a figure of speech."""
+    """Return whether all words are plain and none is figurative."""
     return all(OPEN_WORD.fullmatch(word) and word.lower().removesuffix("'s") not in ODD for word in words.split())
 
 
@@ -847,7 +847,7 @@ LITERAL = regex(
     rf"writing|building|restoring|renovating|learning|studying|researching|"
     rf"developing|translating) (?=an? |my |our |the |his |her |their |[a-z]+ (?:classes|lessons))"
 )
-"""What people do that is seldom said of anything else."""
+"""Verbs that are rarely used figuratively."""
 
 
 def _goes_on_plainly(text: str) -> bool:

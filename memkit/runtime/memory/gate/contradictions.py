@@ -11,7 +11,7 @@ from ..words.text import MONTHS, WEEKDAYS, plain, regex, stem
 from ..words.wording import EMPTY_WORDS, KEPT, is_negated, is_negation, is_number, words
 
 LONGEST_STATEMENT = 1000
-"""Characters; what is longer says more than one thing."""
+"""In characters; a longer text says more than one thing."""
 SUBJECT = r"(?P<subject>(?:the |my |our )?[\w.-]+(?:'s [\w ]{1,30}?)?(?: [\w.-]+){0,2}?)"
 VALUE = r"(?P<value>(?:[^.;!?\n]|\.(?=\S)){1,80})"
 ADVERBS = r"(?:(?:now|currently|usually|always|really|actually|still|just|also) )*"
@@ -47,7 +47,7 @@ SINGLE_VALUED: tuple[tuple[str, str], ...] = (
     ("studies", r"(?:studies|is studying|am studying)(?= \w+$)"),
     ("is based in", r"(?:is|are) (?:based|located|headquartered) in"),
 )
-"""Relations that hold of one thing at a time."""
+"""Relations that have one value at a time."""
 
 PATTERNS = tuple((name, regex(rf"^{SUBJECT} {ADVERBS}(?:{verb}) {ADVERBS}{VALUE}")) for name, verb in SINGLE_VALUED)
 ATTRIBUTE = regex(
@@ -63,28 +63,28 @@ HELD_BY = regex(
     rf"^(?P<value>[\w.-]+(?: [\w.-]+){{0,2}}?) is {ADVERBS}the (?P<attribute>[\w -]{{2,40}}?) (?:of|for) "
     r"(?P<subject>[\w. -]{1,40})$"
 )
-"""Who the one is that something has: Ada is the CTO of Acme."""
+"""The holder of a position: Ada is the CTO of Acme."""
 IN_CHARGE = regex(
     r"^(?P<value>[A-Z][\w.-]*(?: [A-Z][\w.-]*)?) (?P<attribute>leads|heads|manages|chairs|owns|is in charge of"
     r"|is responsible for) (?P<subject>the [a-z]+|[A-Z]\w+|payroll|sales|support|marketing)[.!]?$"
 )
-"""Who has something to themselves. Needs the text with its capitals."""
+"""The sole owner of something. Needs the text with its capitals."""
 CHOSEN = regex(
     r"^(?:the |our )(?P<subject>(?:[\w-]+ ){0,2}(?:branch|region|limit|timeout|colou?r|language|format|mode|version"
     rf"|level|engine|provider|framework|theme|licen[cs]e|type|currency|time zone|flag|status|default)) "
     rf"is (?:set to )?{ADVERBS}{VALUE}$"
 )
-"""What one value is chosen for."""
+"""A choice of one value."""
 PLACED = regex(
     r"^(?i:the|our|my) (?P<subject>[\w -]{2,40}?) (?:is|are) (?:in (?P<place>[A-Z]\w+(?: [A-Z]\w+)*)"
     r"|(?:in|on|under|behind|beside|above|next to) (?P<value>the [a-z]+))$"
 )
-"""Where something is that stays where it is. Needs the text with its capitals."""
+"""The place of something that stays put. Needs the text with its capitals."""
 NAMED = regex(
     r"^(?i:the|our) (?P<subject>[\w -]{2,40}?) is (?:(?:now|currently|still) )*"
     r"(?P<value>[A-Z][\w.+#-]*(?: [A-Z][\w.+#-]*)*)$"
 )
-"""What something is called or which one it is: the database is PostgreSQL. Needs the text with its capitals."""
+"""The name or identity of something: the database is PostgreSQL. Needs the text with its capitals."""
 MEASURED = regex(
     r"^(?:the |our |my )?(?P<subject>[\w' -]{1,60}?) "
     r"(?P<verb>is|(?:starts?|begins?|ends?) (?:at|in)|(?:opens?|closes?|leaves|arrives|gets? up|wakes? up) at|"
@@ -92,7 +92,7 @@ MEASURED = regex(
     r"|weighs?|lasts?|earns?|requires?|has|have|holds|seats|employs|uses? \w+|(?:is|are) due in|within) "
     rf"{ADVERBS}(?P<value>[\w.,:/$€£% -]{{1,30}})$"
 )
-"""How much, how old or when something is: the port is 8080, the deadline is 3 May."""
+"""The amount, age or time of something: the port is 8080, the deadline is 3 May."""
 COUNT = r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|a hundred"
 MEASURE = regex(
     rf"\d+(?:[.,:/-]\d+)*|\b(?:one|{COUNT})\b"
@@ -103,7 +103,7 @@ CHINESE_HOME = regex(
     r"^(?P<subject>[\u4e00-\u9fff]{1,8}?)(?:现在|現在)?(?:住在|居住在|定居在)(?P<value>[\u4e00-\u9fff]{1,20})$"
 )
 PAST = regex(r"\bused to\b")
-"""What used to be so contradicts nothing that is."""
+"""What used to be true contradicts nothing that is true now."""
 RANKED = regex(
     rf"^{SUBJECT} {ADVERBS}(?:prefers?|likes?|favou?rs?) (?P<more>[^.;]+?) "
     r"(?:over|to|more than|rather than|better than) (?P<less>[^.;]+)"
@@ -112,7 +112,7 @@ PREFERRED = regex(rf"^{SUBJECT} {ADVERBS}prefers? (?P<more>[\w-]+)$")
 COMPARED = regex(r"^(?P<more>[^.;]+?) (?:is|are) (?P<subject>\w+er|more \w+) than (?P<less>[^.;]+)")
 RANKING = regex(r"(?i)\b(?:over|to|than)\b")
 COUNTED = regex(rf"^(?:only |about |exactly )*(?:\d|(?:one|{COUNT})\b)")
-"""What follows "has" where it says how many."""
+"""A count after "has"."""
 EXCLUSIVE: tuple[frozenset[str], ...] = tuple(
     frozenset(words.split())
     for words in (
@@ -126,7 +126,7 @@ EXCLUSIVE: tuple[frozenset[str], ...] = tuple(
         "valid expired", "vacant filled occupied", "up down", "tabs spaces", "mornings evenings", "nights days",
     )
 )  # fmt: skip
-"""Of the words of a line only one is true of the same thing."""
+"""Of the words in one row, only one can be true of the same thing."""
 COLOURS = frozenset("red green blue silver black white grey yellow brown orange purple pink beige".split())
 LANGUAGES = frozenset("english german french spanish italian portuguese dutch polish swedish danish norwegian".split())
 BEHIND_WORD = {
@@ -135,7 +135,7 @@ BEHIND_WORD = {
     "every": (frozenset("hour day week month quarter year".split()),),
     "by": (frozenset("post mail email card invoice cash cheque phone train bus car plane bike".split()),),
 }
-"""Of what stands behind these words only one is true; elsewhere many may be: the colours that somebody likes."""
+"""After these words only one is true; elsewhere several may be, such as the colours somebody likes."""
 REPLYING = frozenset("answer reply respond write".split())
 TRADES = frozenset(
     """teacher nurse doctor dentist lawyer plumber electrician carpenter engineer pilot surgeon baker butcher farmer
@@ -149,7 +149,7 @@ NATIONS = frozenset(
     portuguese romanian russian scottish slovak spanish swedish swiss turkish ukrainian welsh""".split()
 )
 MARITAL = EXCLUSIVE[0]
-"""Whom somebody is married to is said behind it."""
+"""Followed by the name of the spouse."""
 TITLES = regex(r"\b(mr|mrs|ms|dr|prof|st)\. ")
 SELF = frozenset("""i me my our user""".split())
 MANY = regex(
@@ -199,12 +199,12 @@ SHORT = (
     ("we've ", "we have "),
 )
 QUIT = regex(r"\b(?:quit|stopped|gave up) (?P<what>[a-z]+ing)(?: in \d{4}| (?:\w+ )?years? ago| last \w+)?$")
-"""What somebody does no more."""
+"""An activity that somebody has given up."""
 FILLED = regex(r"\b(?:glass|bottle|pint|cup|can|slice|piece)s? of (?=\w)")
 
 
 def _spelled_out(text: str) -> str:
-    """Return ``text`` as it reads, with "I'm" in two words."""
+    """Return ``text`` with contractions such as "I'm" written out."""
     read = plain(text).strip(" .!")
     for short, full in SHORT if "'" in read else ():
         if read.startswith(short):
@@ -213,7 +213,7 @@ def _spelled_out(text: str) -> str:
 
 
 class StatedValue(NamedTuple):
-    """What a statement says of whom."""
+    """The value that a statement gives to an attribute of a subject."""
 
     subject: str
     attribute: str
@@ -227,7 +227,7 @@ def contradicted(text: str, records: Iterable[Record], *, user_id: str) -> list[
 
 
 def contradict(one: str, other: str) -> bool:
-    """Return whether two statements cannot both be true, as far as their wording shows.
+    """Return whether the wording of two statements shows that they cannot both be true.
 
     >>> contradict("Alice lives in Berlin", "Alice lives in Paris")
     True
@@ -245,12 +245,12 @@ def contradict(one: str, other: str) -> bool:
 
 
 def _alternatives(text: str) -> tuple[StatedValue, ...]:
-    """Return what ``text`` says in words of which only one can be true."""
+    """Return the values that ``text`` states in words of which only one can be true."""
     return (*exclusives(text), *filter(None, (had(text), numbered(text))))
 
 
 def grounds(text: str) -> set[tuple[str, ...]]:
-    """Return what ``text`` speaks of: two statements that ``contradict`` each other share one of these.
+    """Return the topics of ``text``: two statements that ``contradict`` each other share one of them.
 
     >>> sorted(grounds("Alice lives in Berlin") & grounds("Alice lives in Paris"))[-1]
     ('alice', 'lives in')
@@ -261,7 +261,7 @@ def grounds(text: str) -> set[tuple[str, ...]]:
     core, positive = _core(text)
     found = ({core} if len(core) > 1 else set()) | ({(stated.subject, stated.attribute)} if stated else set())
     found |= {(one.subject, one.attribute) for one in _alternatives(text)}
-    if positive:  # what is denied altogether may begin it
+    if positive:  # a general denial may begin it
         found |= {core[:length] for length in range(3, min(len(core), DENIED) + 1)}
     if ranked:
         found.add((_subject(ranked["subject"]), *sorted((_levelled(ranked["more"]), _levelled(ranked["less"])))))
@@ -292,7 +292,7 @@ def claim(text: str) -> StatedValue | None:
 
 
 def _described(said: Sequence[str]) -> StatedValue | None:
-    """Return the trade or the nation that a short statement gives somebody."""
+    """Return the trade or nationality that a short statement gives somebody."""
     *before, last = said or [""]
     if last in TRADES and before[-1:] in (["a"], ["an"]):
         before, attribute = before[:-1], "is by trade"
@@ -305,16 +305,16 @@ def _described(said: Sequence[str]) -> StatedValue | None:
 
 
 LONGEST_NAME = 5
-"""Words before a trade, the verb among them: "my older sister Anna is"."""
+"""The most words before a trade, including the verb: "my older sister Anna is"."""
 VALUED = frozenset(
     """colour color size age job name status language currency timezone type mode diet email address phone number
     username handle website""".split()
 )
-"""What is said of these is which one it is; what is said of other things may be how or where they are."""
+"""Attributes whose value is an identity; other things may be described by manner or place."""
 
 
 def _describes(match: re.Match[str], text: str) -> bool:
-    """Return whether something is only described, or called so: my car is fast, my dog is called Rex."""
+    """Return whether something is only described or named: my car is fast, my dog is called Rex."""
     value = match["value"]
     if re.match(r"(?:called|named) ", value):
         return match["attribute"] not in ONE_EACH
@@ -323,14 +323,14 @@ def _describes(match: re.Match[str], text: str) -> bool:
 
 
 ONE_EACH = frozenset("boss manager landlord landlady doctor dentist wife husband accountant lawyer therapist".split())
-"""Of whom somebody has one, so that a name says who it is: my boss is called Joost."""
+"""Roles that one person fills, so that a name identifies them: my boss is called Joost."""
 DENIED = 6
-"""So many words a denial may have that what is said in more words contradicts: "I never play chess"."""
+"""The most words of a denial that contradicts a longer statement: "I never play chess"."""
 
 
 @lru_cache(maxsize=KEPT)
 def exclusives(text: str) -> tuple[StatedValue, ...]:
-    """Return what ``text`` says by words of which only one is true: open or closed, daily or weekly."""
+    """Return the values that ``text`` states with exclusive words: open or closed, daily or weekly."""
     said = _spelled_out(text).split()
     if is_negated(text) or PAST.search(plain(text)) or len(said) > LONGEST_CHOICE:
         return ()
@@ -349,9 +349,9 @@ def exclusives(text: str) -> tuple[StatedValue, ...]:
 
 
 DETERMINERS = frozenset("the a an my our your his her its their this that some any every".split())
-"""Behind one of them a word says which thing is meant: the early train, the late train."""
+"""After one of them, an exclusive word identifies the thing instead: the early train, the late train."""
 LONGEST_CHOICE = 12
-"""Words; in a longer statement what is open or closed may be something else."""
+"""In words; in a longer statement, something else may be open or closed."""
 
 
 HAD = {
@@ -368,7 +368,7 @@ HAD = {
     "instrument": ("instrument instruments", "piano guitar violin cello flute drums trumpet harp viola saxophone"),
     "gluten": ("gluten", "bread pasta"),
 }
-"""Words for what somebody has, eats or drinks, and for what are kinds of it: who has none of it has none of these."""
+"""Things somebody has, eats or drinks, with their subkinds: denying the kind denies all of these."""
 ALL_OF = {word: kind for kind, (all_of, _) in HAD.items() for word in all_of.split()}
 KIND_OF = ALL_OF | {word: kind for kind, (_, some) in HAD.items() for word in some.split()}
 WITHOUT = {
@@ -377,7 +377,7 @@ WITHOUT = {
     "vegetarian": "meat", "a vegan": "meat", "a vegetarian": "meat", "teetotal": "alcohol", "sober": "alcohol",
     "debt-free": "debt", "free": "price",
 }  # fmt: skip
-"""What somebody is who has, eats or drinks nothing of a kind; what is broken does not work."""
+"""Adjectives for having, eating or drinking nothing of a kind; something broken does not work."""
 _HAVING = r"(?:have|has|own|owns|eat|eats|drink|drinks|keep|keeps|drive|drives|play|plays)"
 LACKS = regex(
     rf"^{SUBJECT} (?:(?:has|have) no|(?:(?:do|does)(?:n't| not)|can(?:not|'t)) {_HAVING}(?: any| an?)?|"
@@ -395,14 +395,14 @@ BEHIND = regex(r" (?:in|at|of|with|on|for|from|and|every|each|who|that|named|cal
 
 @lru_cache(maxsize=KEPT)
 def had(text: str) -> StatedValue | None:
-    """Return what kind of thing somebody says that they have some of, or nothing of.
+    """Return the kind of thing that somebody says they have some of, or none of.
 
     >>> had("Ada has a daughter in Rome"), had("Ada is childless").value
     (StatedValue(subject='ada', attribute='has child', value='some'), 'none')
     """
     read = FILLED.sub("", _spelled_out(text))
     if SAYS_HAD.isdisjoint(read.split()):
-        return None  # a pattern takes milliseconds to compile, and most texts need none of these
+        return None  # compiling the patterns takes milliseconds, and most texts need none of them
     if match := LACKS.match(read):
         kind, value = ALL_OF.get(match["what"]), "none"
     elif match := IS_WITHOUT.match(read):
@@ -420,7 +420,7 @@ def had(text: str) -> StatedValue | None:
 
 
 def _reaches_on(subject: str) -> bool:
-    """Return whether what was read as a subject holds more than one: "I cycle to" work."""
+    """Return whether the supposed subject contains more than a subject: "I cycle to" work."""
     return " " in subject and subject.partition(" ")[0] in ("i", "we", "you")
 
 
@@ -433,12 +433,12 @@ NUMBERED = regex(
     rf"|(?:is|are|am|lives?|starts?|ends?) (?:(?:in|on|at|due) )?(?:the |only )?))(?P<value>{_NUMBER}(?: {_NUMBER})*)"
     r"(?P<after>(?: [\w%€$£.-]+){0,4})$"
 )
-"""What is so many, so long, so far, and the same thing cannot be another number of."""
+"""Units: the same thing cannot be two different numbers of them."""
 
 
 @lru_cache(maxsize=KEPT)
 def numbered(text: str) -> StatedValue | None:
-    """Return the number that a statement gives of something, with everything else it says as what that is of.
+    """Return the number that a statement gives, with the rest of the statement as its subject and attribute.
 
     >>> numbered("I live on the third floor")
     StatedValue(subject='user live on', attribute='# floor', value='third')
@@ -476,11 +476,11 @@ def _identity(text: str) -> StatedValue | None:
 STARTS = frozenset(
     (("is", "at #"), *((verb, form) for verb in ("starts at", "begins at") for form in ("#", "half past #")))
 )
-"""Ways to say when something begins."""
+"""Phrases for when something begins."""
 
 
 def _measurement(read: str) -> StatedValue | None:
-    """Return what is measured and how much it is; the same thing may be 30 years old and 180 cm tall."""
+    """Return what is measured, and its value; the same thing may be 30 years old and 180 cm tall."""
     match = MEASURED.match(read)
     if match is None or MANY.search(match["subject"]) or not MEASURE.search(match["value"]):
         return None
@@ -497,7 +497,7 @@ def _home(read: str) -> StatedValue | None:
 
 
 def stated_value(text: str) -> str:
-    """Return the words in ``text`` that name the value of its single-valued relation; nothing where it states none.
+    """Return the words in ``text`` that state its single value; empty if it states none.
 
     >>> stated_value("Ada lives in Berlin.")
     'Berlin'
@@ -519,7 +519,7 @@ def _subject(text: str) -> str:
 
 def _levelled(text: str) -> str:
     """Return the words of ``text`` without fillers, so that spellings of one value are equal."""
-    if "@" in text:  # an address is one word, whatever stands in it
+    if "@" in text:  # an address is one word, whatever characters it contains
         return plain(text)
     return " ".join(stem(word) for word in words(text) if word not in EMPTY_WORDS) or plain(text)
 
@@ -527,7 +527,7 @@ def _levelled(text: str) -> str:
 def _other_value(one: StatedValue | None, other: StatedValue | None) -> bool:
     if one is None or other is None or (one.subject, one.attribute) != (other.subject, other.attribute):
         return False
-    # "Berlin" and "Berlin, Germany" say the same, one more exactly.
+    # "Berlin" and "Berlin, Germany" agree, one being more exact.
     mine, yours = one.value.split(), other.value.split()
     return not (set(mine) <= set(yours) or set(yours) <= set(mine))
 
@@ -538,17 +538,17 @@ def _negates(one: str, other: str) -> bool:
     if positive == also_positive or min(len(left), len(right)) < 2:
         return False
     denied, said = (right, left) if positive else (left, right)
-    # Who never plays chess does not play it every week either; the other way round both may be true.
+    # Someone who never plays chess does not play it weekly either; the other way round both may be true.
     if denied == said or not (2 < len(denied) <= DENIED and said[: len(denied)] == denied):
         return denied == said
-    # Who hates olives may like olive oil.
+    # Someone who hates olives may like olive oil.
     mine, yours = (words(other), words(one)) if positive else (words(one), words(other))
     return not any(stem(word) == denied[-1] and word.endswith("s") and word not in yours for word in mine)
 
 
 @lru_cache(maxsize=KEPT)
 def _core(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return what ``text`` asserts or denies, and which of the two it does."""
+    """Return what ``text`` asserts or denies, and whether it asserts."""
     kept: list[str] = []
     positive = True
     for word in words(QUIT.sub(r"never \g<what>", HATES.sub("hates", text))):
@@ -578,6 +578,6 @@ def _ranks_reversed(one: str, other: str) -> bool:
 
 
 def _ranked(text: str) -> re.Match[str] | None:
-    """Return what is said to be liked better, or to be more so, than something else."""
+    """Return the match of a comparison: something is liked better, or is more so, than something else."""
     read = plain(text).strip(" .!")
     return (RANKED.match(read) or COMPARED.match(read)) if RANKING.search(text) else None

@@ -1,7 +1,7 @@
 # ruff: noqa: E501, SIM905 (one row a kind reads better than wrapped rows, and lists of words better as text)
-"""What credentials look like: the published shape of a token, and a value that only its surroundings give away.
+"""Patterns of credentials: the published shapes of tokens, and values revealed only by their context.
 
-The shapes are one row a kind, written from the vendors' own descriptions of their tokens. The surroundings are words
+Shapes are one row per kind, written from the vendors' own descriptions of their tokens. The context consists of words
 ("password is …", "api key: …", "… is my password"). Randomness alone is never enough, so UUIDs, digests, sortable ids,
 addresses, dates and file names pass.
 """
@@ -19,24 +19,24 @@ from .landmarks import Landmarks, LongWords, words
 from .personal import UUID, Span
 
 END = r"(?![A-Za-z0-9])"
-"""Where a token stops; a dash or underscore after it does not save it."""
+"""The end of a token; a dash or underscore after it makes no difference."""
 
 START = r"(?<![A-Za-z0-9])"
-"""Where a token may start."""
+"""The start of a token."""
 
 
 class Shape:
-    """One kind of credential; its pattern is compiled when a text holds one of its keywords, which most never do."""
+    """One kind of credential; its pattern is compiled when a text contains one of its keywords, which is rare."""
 
     def __init__(self, kind: str, keywords: tuple[str, ...], expression: str) -> None:
         self.kind = kind
         self.keywords = keywords
-        """Lower-case text of which at least one is in every credential of this kind; a cheap test before the pattern."""
+        """Lower-case strings; every credential of this kind contains at least one, a cheap test before the pattern."""
         self._expression = expression
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Return what a credential of this kind looks like."""
+        """Return the pattern of this kind of credential."""
         return re.compile(self._expression)
 
 
@@ -200,11 +200,11 @@ SHAPES: tuple[Shape, ...] = (
 
 
 BLOCKS = {"private_key": "-----BEGIN ", "putty_key": "PuTTY-User-Key-File-"}
-"""What holds blanks and lines, and what it begins with; no other token does."""
+"""Kinds that contain spaces and line breaks, with their beginnings; no other token does."""
 
 
 def shaped(text: str, long_words: LongWords) -> Iterator[Span]:
-    """Yield the credentials that their shape gives away, as kind, start and end."""
+    """Yield the credentials recognised by shape, as kind, start and end."""
     for shape in SHAPES:
         if shape.kind in BLOCKS:
             for match in shape.pattern.finditer(text) if BLOCKS[shape.kind] in text else ():
@@ -235,20 +235,20 @@ STRONG_WORDS = words(
     " contraseña clave senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード 비밀번호 비번 암호 كلمة סיסמה पासवर्ड"
     " κωδικός chiave chave cle clé ключ"
 )
-"""What each of those begins with."""
+"""The beginnings of these."""
 WEAK = r"token|key|credentials?|auth|login|creds?"
 CURT = r"pass|pw|wi-?fi"
-"""Words that give a value away only if it is plainly none of a word."""
+"""Words that reveal a value only if it clearly is not a word."""
 TELLING_WORDS = STRONG_WORDS + words(
     "pin пин пін 暗証番号 geheimzahl الرقم kod zugangs tür cvv cvc otp totp one~time one-time safe door alarm verification 2fa"
     " mfa sms login lock padlock vault combination token key cred pw wifi wi-fi"
 )
-"""What each of all those begins with."""
+"""The beginnings of all of the above."""
 _ELSEWHERE = (
     r"für|fürs|im|am|vom|von|zum|zur|meine[rs]|unsere[rs]|der|des|de|du|del|della|dello|do|da|dos|das|para|per|pour|van|voor|från|till|til"
     r"|dla|od|pro|k|от|для|к|из|на|за|του|της|για"
 )
-"""What stands between a telling word and what it is about, in other languages."""
+"""Prepositions between a telling word and its object, in other languages."""
 JOIN = (
     rf"['\"’`]?(?:\s+(?:for|to|of|on|at|in|{_ELSEWHERE})\s+(?:(?!\bis\b|\bwas\b)[^\s:=,.;]+\s+){{0,5}}?(?:[^\s:=,;]+?)?)?"
     r"\s*(?:=>|->|→|:=|[:=：]|>(?=\S)|\b(?:is|was|are|equals|(?:should|must|will) be|ist|lautet|es|est|è|é|είναι|هي|है|är|er|on|je|jest|este|c['’]est|là|adalah)\b"
@@ -266,51 +266,51 @@ USER = regex(
     r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =](?P<quote>['\"]?)[^\s:'\"]{1,64}:(?P<bare>[^\s'\"]{4,})(?P=quote)(?!\S)"
 )
 ADJACENT = regex(rf"(?i){EDGE}(?P<strong>{STRONG})(?:['’]s)?(?:\s+(?:to|of))?\s+{VALUE}")
-"""The secret follows at once: "password hunter2", "changed the password to hunter2"."""
+"""The secret follows immediately: "password hunter2", "changed the password to hunter2"."""
 TURNED_ROUND = regex(
     r"(?i)(?<![^\s\"'`(<])(?P<bare>[^\s\"'`,;<>]{6,200})[\"'`]?,?\s+(?:is|as)\s+(?:my|the|our|his|her|their|your|a)\s+"
     rf"(?:[\w-]+\s+){{0,2}}?(?P<strong>{STRONG})(?![A-Za-z])"
 )
 VARIABLE = regex(r"(?i)[a-z_.-]*(?:passw(?:or)?d|passphrase|secret|token|api_?key|credential)[a-z_.-]*(?:\(.*|[})\]]*)")
-"""What code calls a secret, which is none."""
+"""Names that code gives to secrets, which are not secrets."""
 CALLED = regex(r"[A-Za-z_][\w.]*[(\[]")
-"""Code that takes a value from somewhere."""
+"""A call or lookup in code."""
 CARD_CODE = regex(r"(?i)(?<![A-Za-z])(?:cvv2?|cvc)\s+(?P<bare>\d{3,4})(?!\w)")
 _DIGIT = r"(?:\d|zero|oh|one|two|three|four|five|six|seven|eight|nine)"
 SPELT_NUMBER = regex(
     r"(?i)\b(?:pin(?: code| number)?|pass ?code|(?:door|gate|alarm|entry|access|safe|security) code)\b(?!s)"
     rf"[^\n.;:=?\d]{{0,40}}?(?:\s(?:is|was|to)|\s?[:=])\s*(?P<bare>{_DIGIT}(?:[ -]{_DIGIT}){{3,7}})(?=\W*(?:$|[.!,;\n]))"
 )
-"""Digits that are told one by one, as figures or as words."""
+"""Digits given one by one, as figures or as words."""
 SPELT_WORD = regex(
     r"(?i)\b(?:pass ?(?:word|phrase|code)|passwd|pwd)(?:[^\n.;:=?]{0,30}?\s(?:is|to)|\s?[:=])\s*"
     r"(?P<bare>[^\W_](?: [^\W_]){4,40})(?=\W*(?:$|[.!,;\n]))"
 )
-"""A password that is told letter by letter."""
+"""A password spelled letter by letter."""
 LOCK_CODE = regex(
     r"(?i)(?:(?:^|[.;:\n]\s*|\b(?:the|my|our|your)\s+)(?:front |back |garage )?(?:door|gate|alarm|entry|safe) (?:code|keypad)"
     r"(?:\s+is\s*|\s*[:=]\s*|\s+)(?P<bare>[*#]?\d{4,8}[*#]?)(?=\W*(?:$|[.!,;\n])))"
     r"|\b(?:safe|lock|locker|padlock|vault)\s+(?:opens|unlocks)\s+(?:with|by|using|at)\s+(?P<turns>\d{1,2}(?:-\d{1,2}){2,3})(?![\w-])"
 )
-"""What opens a door or a safe, where the sentence ends with it."""
+"""A door or safe code at the end of a sentence."""
 UNSPACED_NUMBER = regex(
     r"(?:暗証番号|パスワード|密码|密碼|비밀번호|비번|암호)\s*(?:は|是|为|為|은|는|[:：])\s*(?P<bare>\d{4,8})(?=です|だ|でした|입니다|이다|예요|이에요|[。.!！\s]|$)"
 )
-"""Digits before the verb that ends a sentence without blanks."""
+"""Digits before the final verb of a sentence without spaces."""
 POSTAL = regex(r"(?i)\b(?:postal|post|area|city|zip|delivery)\s+$")
-"""Before a PIN code that is the number of a place, as in India."""
+"""Precedes a PIN code that is a postal code, as in India."""
 _OF_WALLET = r"(?!(?:the|and|for|with|from|into|then|they|are|was|has|had|its|our|his|her|you)\b)[a-z]{3,8}"
 PHRASE = regex(
     r"(?i)\b(?:(?:seed|recovery|mnemonic|backup)(?: |-)(?:phrase|words?)\b\W{0,3}(?:is|are)?|(?:seed|mnemonic)\s?[:=])"
     rf"\W{{0,3}}(?P<bare>{_OF_WALLET}(?:[ ,]{{1,2}}{_OF_WALLET}){{11,23}})\b"
 )
-"""Twelve to twenty-four words that open a wallet (BIP 39), which no sentence is made of."""
+"""Twelve to twenty-four words of a wallet's recovery phrase (BIP 39), which never form a sentence."""
 
 PASSPHRASE = regex(
     r"(?i)\bpass ?(?:phrase|word)(?:\s+(?:for|of|to|on)\s+[^\n.;:=?]{1,40}?)?(?:\s*[:=]|\s+is)\s*[\"'“”‘’]?"
     r"(?P<bare>[a-z]{3,12}(?: [a-z]{3,12}){3,11})(?=\W*(?:$|[.!?\n\"”’]))"
 )
-"""Words in a row that none joins to another: "correct horse battery staple"."""
+"""Consecutive words without a joining word: "correct horse battery staple"."""
 
 HEX_DIGEST = regex(r"(?:sha\d+[:-])?[0-9a-fA-F]{7,128}")
 SORTABLE_ID = regex(r"[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
@@ -338,7 +338,7 @@ ORDINARY = frozenset(
     wymagane falsch vergessen incorrecta incorrecto his hers theirs mine yours ours not too very enough""".split()
 )
 JOINING = FUNCTION_WORDS | ORDINARY | {"characters", "letters", "words", "digits", "days", "times"}
-"""Words that make a sentence of what follows a telling word."""
+"""Words showing that what follows a telling word is a sentence."""
 ORDINARY_ENDING = regex(r"(?:ed|ing|ly|able|ible|tion|ness|ment)$")
 ENGLISH = regex(r"(?i)pass ?(?:words?|phrase|code)|passwd|pwd")
 ELSEWHERE_JOINED = regex(r"(?:\b(?:ist|est|está|är|er)|è|é)\s+$")
@@ -348,31 +348,31 @@ ELSEWHERE_ORDINARY = regex(
     r"|segura|débil|larga|corta|vacía|válida|scaduta|sicura|debole|lunga|vuota|valida|fraca|forte|longa|curta|vazia|verlopen|veilig|zwak|kort|leeg|verplicht"
     r"|короткий|длинный|простой|сложный|неверный|верный|устарел|забыт|utgått|fel|rätt|forkert|väärä|nesprávné|správné|błędne|ważne)$"
 )
-"""What a password is said to be in other languages: words that describe it, by their endings or one by one."""
+"""Descriptions of a password in other languages, recognised by ending or as whole words."""
 TECHNICAL = regex(
     r"(?i)(?:sha|md|utf|base|rfc|http|oauth|tls|ssl|aes|rsa|pbkdf|argon|bcrypt|scrypt|ipv|x|win|windows|s|ec|ed|iso|wpa)"
     r"[_-]?v?\d+(?:[-_.][a-z0-9]+)*s?"
 )
-"""Names of techniques, which have digits like passwords."""
+"""Names of technologies, which contain digits like passwords."""
 KEY_LIKE = regex(rf"{UUID.pattern}|[0-9a-f]{{32,64}}|(?=\d*[a-f])[0-9a-f]{{16,31}}")
-"""Harmless by itself, and a key where the word before says so; a short run of digits alone is a number."""
+"""Harmless by itself, but a key if the preceding word says so; a short run of digits alone is a number."""
 UNSPACED = regex(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Scripts without blanks, in which the rest of the sentence stands where elsewhere a word would."""
+"""Scripts without spaces, in which the rest of the sentence follows where other scripts have a word."""
 COUNTED = regex(r"\d{1,4}\s?(?:文字|桁|位|年|月|日|個|个|回|分|자|글자|년|월|일|회)")
-"""Numbers of something in such scripts: letters, digits, years."""
+"""Counts in such scripts: letters, digits, years."""
 COMBINATION = regex(r"\d{1,2}(?:-\d{1,2}){2,3}")
-"""The turns of a lock."""
+"""The combination of a lock."""
 OWNED = regex(r"(?i)\b(?:my|our|his|her|their)\b[\w\s-]{0,30}$")
 OWNER = 40
-"""So many characters before a telling word the owner stands."""
+"""How many characters before a telling word are searched for its owner."""
 ENDS = regex(r"[.!?,;\n]|\s*\Z")
 ASSIGNED = regex(r"[A-Z_]{4}=[\"']?$")
-"""A variable of the environment right before its value."""
+"""An environment variable directly before its value."""
 GOES_ON = regex(r"(?i)\s*(?:and|but)\s")
 
 
 def in_context(marks: Landmarks) -> Iterator[Span]:
-    """Yield the secrets that the words around them give away, as kind, start and end."""
+    """Yield the secrets revealed by the words around them, as kind, start and end."""
     yield from _joined(marks)
     yield from _beside(marks)
     yield from _as_arguments(marks)
@@ -389,14 +389,14 @@ def _joined(marks: Landmarks) -> Iterator[Span]:
         kind = "pin" if match["pin"] else "token" if match["weak"] else "password"
         if re.search(r"(?i)key|token|secret|bearer", match["strong"] or ""):
             kind = "key"
-        # Where a value is none, the words between may themselves be telling: "the key is password=…".
+        # If a value is not a secret, the words in between may themselves be telling: "the key is password=…".
         if _gives_away(match, value, group):
             yield kind, match.start(group), match.start(group) + len(value)
             end = match.end(group)
 
 
 def _beside(marks: Landmarks) -> Iterator[Span]:
-    """Yield what stands before or behind a telling word with no verb between, where it cannot be a word itself."""
+    """Yield values directly before or after a telling word, without a verb, that cannot be words themselves."""
     for match in chain(marks.matches(ADJACENT, STRONG_WORDS), _turned_round(marks)):
         group = next(name for name in match.groupdict() if name != "strong" and match[name])
         value = match[group].rstrip(".!?:)") if group == "bare" else match[group]
@@ -426,7 +426,7 @@ _LOCKS = words("door gate alarm entry safe lock padlock vault")
 _OF_LOCK = regex(
     r"(?i)(?:door|gate|alarm|entry|safe) (?:code|keypad)|(?:safe|lock|locker|padlock|vault)\s+(?:opens|unlocks)"
 )
-"""What such a telling turns on; before it stands whose lock it is."""
+"""The core of such a statement; the owner of the lock precedes it."""
 _WHOLE = (
     ("recovery_phrase", PHRASE, words("seed recovery mnemonic backup")),
     ("pin", CARD_CODE, words("cvv cvc")),
@@ -441,7 +441,7 @@ _ARGUMENTS = (
     ("password", USER, words("curl")),
 )
 CREDENTIAL_WORDS = tuple({*TELLING_WORDS, *_LOCKS, *chain.from_iterable(row[2] for row in (*_WHOLE, *_ARGUMENTS))})
-"""What anything that is told in context begins with."""
+"""The beginnings of everything recognised by context."""
 
 
 def _stands_out(value: str, word: str) -> bool:
@@ -454,7 +454,7 @@ def _stands_out(value: str, word: str) -> bool:
 
 
 def _as_arguments(marks: Landmarks) -> Iterator[Span]:
-    """Yield what commands and headers carry: a bearer token, ``--password …``, ``-u name:…``."""
+    """Yield the secrets in commands and headers: a bearer token, ``--password …``, ``-u name:…``."""
     for kind, pattern, beginnings in _ARGUMENTS:
         for match in marks.matches(pattern, beginnings):
             value = match["bare"].rstrip(".!?:)")
@@ -484,7 +484,7 @@ def _gives_away(match: re.Match[str], value: str, group: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Return whether ``value`` mixes kinds of characters as no word does."""
+    """Return whether ``value`` mixes character classes as no word does."""
     inner = value.strip("'\"()")
     letters_and_more = (
         any(char.isalpha() for char in inner),
@@ -508,7 +508,7 @@ def _is_odd_word(match: re.Match[str], value: str, group: str) -> bool:
         return False
     text, start, end = match.string, match.start(), match.start(group) + len(value)
     ends_sentence = ENDS.match(text, end)
-    # Only what is near is looked at: a text may tell a thousand times of passwords.
+    # Only the vicinity is searched: a text may mention passwords a thousand times.
     begins_another = OWNED.search(text, max(0, start - OWNER), start) and GOES_ON.match(text, end)
     if len(value) > 5 and ASSIGNED.search(text, max(0, match.start(group) - OWNER), match.start(group)):
         return True
@@ -522,13 +522,13 @@ def is_harmless(value: str) -> bool:
 
 
 def looks_random(value: str, least: int) -> bool:
-    """Return whether ``value`` is long, has letters and digits, and spreads over many characters."""
+    """Return whether ``value`` is long, has letters and digits, and uses many different characters."""
     if len(value) < least or not (any(c.isdigit() for c in value) and any(c.isalpha() for c in value)):
         return False
     return entropy(value) > 3.0
 
 
 def entropy(value: str) -> float:
-    """Return the bits of surprise per character of ``value``."""
+    """Return the entropy of ``value`` in bits per character."""
     size = len(value)
     return -sum(count / size * math.log2(count / size) for count in Counter(value).values())

@@ -1,12 +1,12 @@
-"""Tells whether two texts say the same thing in nearly the same words, in any script, and which of many records do.
+"""Finds texts that say the same in nearly the same words, in any script, and groups them among many records.
 
-Order, numbers, names and negations are what a fact is made of: texts that differ in one of them are never duplicates,
-however long the rest is that they share.
+Order, numbers, names and negations carry a fact: texts that differ in one of them are never duplicates, however much
+else they share.
 
-Groups are found without comparing every pair. Near-duplicates agree in almost all of their telling words, so two of
-them share at least one of the rarest words of either: with its words sorted from rare to common, a text that may miss
-so many has one more than that many to look for others by (prefix filtering: Chaudhuri, Ganti and Kaushik, "A primitive
-operator for similarity joins", 2006).
+Groups are found without comparing every pair. Near-duplicates agree in almost all of their significant words, so two
+of them share at least one of the rarest words of either: with its words sorted from rare to common, a text that may
+lack n words is looked up by its n + 1 rarest (prefix filtering: Chaudhuri, Ganti and Kaushik, "A primitive operator
+for similarity joins", 2006).
 """
 
 import math
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 WRITTEN_WORD = regex(r"\b[^\W\d_a-z]\w*")
 ADDRESS = regex(r"[^\s(\"']*[@/\\_]\S*|\w+(?:\.\w+)+")
 NAME = regex(r"(?<![\w'\u2019])[A-Z][a-z]*(?<!ed)(?![\w'\u2019])")
-"""A word that is certainly a name to whoever compares, in one spelling."""
+"""A word that every comparison treats as a name, in a single spelling."""
 PAST = "ed"
-"""What was is not what is, though a stem is the same."""
+"""The past differs from the present, even where the stem is the same."""
 LEAST_ALIKE = 0.5
-"""No policy takes texts for duplicates that share less."""
+"""The lowest share of common words that any policy accepts for duplicates."""
 LONGEST = 1000
-"""Words; longer texts are duplicates only when they are the same."""
+"""In words; longer texts are duplicates only if they are identical."""
 TYPO_LENGTH = 6
-"""Shorter words that differ in one letter are more often two words than one."""
+"""Shorter words that differ in one letter are usually two different words."""
 
 
 def near_duplicate(text: str, records: Iterable[Record], *, type: str, user_id: str, at: float = 0.9) -> Record | None:
-    """Return the record of this user and type that ``text`` repeats, the most alike first."""
+    """Return the most similar record of this user and type that ``text`` repeats."""
     best: tuple[float, Record] | None = None
     for record in records:
         if record.type != type or record.user_id != user_id:
@@ -54,7 +54,7 @@ def near_duplicate(text: str, records: Iterable[Record], *, type: str, user_id: 
 
 
 def likeness(one: str, other: str) -> float:
-    """Return from 0 to 1 how far two texts say the same; 0 where a word of substance stands against another.
+    """Return from 0 to 1 how far two texts say the same; 0 if words of substance conflict.
 
     >>> likeness("Alice prefers espresso.", "alice  prefers ESPRESSO")
     1.0
@@ -70,7 +70,7 @@ def likeness(one: str, other: str) -> float:
         return 0.0
     if left == right:
         return 1.0
-    from difflib import SequenceMatcher  # for two that are nearly alike, which few are
+    from difflib import SequenceMatcher  # used only for two nearly equal texts, which are few
 
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     names = _names(one) | _names(other)
@@ -83,23 +83,23 @@ def likeness(one: str, other: str) -> float:
 
 
 class Sought(NamedTuple):
-    """What a text has in common with its near-duplicates, in words of the index."""
+    """What a text has in common with its near-duplicates, in terms of the index."""
 
     terms: Sequence[str]
     needed: frozenset[str]
-    """Those that each of them holds."""
+    """Terms that each of them contains."""
     lacking: int
-    """How many of the others one of them may do without; colour and color are one."""
+    """How many of the other terms one of them may lack; colour and color count as one."""
 
 
 def sought(text: str, at: float = 0.9) -> Sought:
-    """Return how to look for near-duplicates of ``text``: numbers and names stand in all, of other words in most.
+    """Return how to search for near-duplicates of ``text``: all must have its numbers and names, and most other words.
 
     >>> terms, needed, lacking = sought("Alice prefers 3 espressos")
     >>> terms, sorted(needed), lacking
     (['alic', 'prefer', '3', 'espresso'], ['3', 'alic'], 0)
     """
-    terms, said = query_terms(text), words(text)  # as many as tell something, or more
+    terms, said = query_terms(text), words(text)  # at least the significant words
     said = telling(text) if EMPTY_WORDS.issuperset(said) else said
     if len(said) > LONGEST:
         return Sought(terms, frozenset(terms), 0)
@@ -110,7 +110,7 @@ def sought(text: str, at: float = 0.9) -> Sought:
 
 
 def _too_far(left: Sequence[str], right: Sequence[str]) -> bool:
-    """Return whether each text has words that the other has nothing like; cheaper than aligning the two."""
+    """Return whether each text has words unlike any in the other; cheaper than aligning the two."""
     mine, yours = set(left), set(right)
     shared = min(sum(word in yours for word in left), sum(word in mine for word in right))
     if 2 * shared < LEAST_ALIKE * (len(left) + len(right)) or len(left) > LONGEST:
@@ -120,7 +120,7 @@ def _too_far(left: Sequence[str], right: Sequence[str]) -> bool:
 
 
 def telling(text: str) -> tuple[str, ...]:
-    """Return the words of ``text`` that matter, levelled by stem and in their order; without any, its signs."""
+    """Return the significant words of ``text``, stemmed and in order; if there are none, its characters."""
     return _short_telling(text) if len(text) <= SHORT else _all_telling(text)
 
 
@@ -135,19 +135,19 @@ _short_telling = lru_cache(maxsize=KEPT)(_all_telling)
 
 
 def _is_empty(spoken: Sequence[str], place: int) -> bool:
-    """Return whether a word says nothing; an "a" that leads to no noun is a name, as in "option a is open"."""
+    """Return whether a word is meaningless; an "a" before no noun is a name, as in "option a is open"."""
     following = spoken[place + 1 : place + 2]
     is_name = spoken[place] == "a" and (not following or following[0] in FUNCTION_WORDS)
     return spoken[place] in EMPTY_WORDS and not is_name
 
 
 def _addresses(text: str) -> set[str]:
-    """Return the addresses, paths and handles of ``text``, each of which is one word whatever signs it has."""
+    """Return the addresses, paths and handles of ``text``; each is one word, whatever characters it contains."""
     return {found.rstrip(".,;:!?)") for found in ADDRESS.findall(plain(text))}
 
 
 def _spelling(word: str) -> str:
-    """Return ``word`` with "colour" and "color" made one, and the two ways to write a Russian yo."""
+    """Return ``word`` with "colour" and "color" unified, and the two spellings of a Russian yo."""
     return word.replace("our", "or").replace("ё", "е") if len(word) >= TYPO_LENGTH else word
 
 
@@ -171,7 +171,7 @@ def _spelled_alike(ones: Sequence[str], others: Sequence[str], names: set[str]) 
 
 
 def one_slip(one: str, other: str) -> bool:
-    """Return whether two long words differ by one letter added, lost, changed or swapped, as typing does."""
+    """Return whether two long words differ by a typo: one letter added, lost, changed or swapped."""
     if min(len(one), len(other)) < TYPO_LENGTH or abs(len(one) - len(other)) > 1 or is_number(one) or is_number(other):
         return False
     shorter, longer = sorted((one, other), key=len)
@@ -183,38 +183,38 @@ def one_slip(one: str, other: str) -> bool:
 
 
 def _names(text: str) -> set[str]:
-    """Return the stems of words that may be names: with a capital, also at the beginning, or in a script without."""
+    """Return the stems of possible names: capitalised words, sentence-initial ones too, and words without case."""
     capitalised = (found for found in WRITTEN_WORD.findall(text) if not found[0].islower())
     return {_spelling(stem(word)) for found in capitalised for word in words(found)}
 
 
 MOST_COMPARED = 100
-"""A word in more texts than that is no help in finding likenesses: only so many of them are looked at."""
+"""How many texts with the same word are compared; a more frequent word does not help to find similar texts."""
 
 SORTED_AT_ONCE = PREFIXES_AT_ONCE = 1 << 15
-"""So many texts' rarest words are held at once; of more texts, some of the words after the others."""
+"""The number of texts whose rarest words are held at once; with more texts, the words are processed in parts."""
 MOST_COUNTED = 1 << 21
-"""Counters of words; where two words share one, both count as more common than they are, and nothing is missed."""
+"""Word counters; where two words share one, both seem more common than they are, but nothing is missed."""
 
 
 class Readable(Protocol):
-    """Records that are read one after the other, as often as wanted, or by their places."""
+    """Records that can be iterated repeatedly, or read by position."""
 
     def __iter__(self) -> Iterator[Record]:
-        """Yield them in the order of their places."""
+        """Yield them in order of position."""
 
     def __getitem__(self, place: int, /) -> Record:
-        """Return the one at a place."""
+        """Return the record at a position."""
 
 
 def duplicate_groups(
     records: Readable, at: float, wanted: Callable[[Record], bool] = lambda record: True
 ) -> Iterator[tuple[Record, ...]]:
-    """Yield the groups of ``wanted`` records that say the same as their first one, which says it most fully.
+    """Yield groups of ``wanted`` records that say the same as their first, the fullest of the group.
 
-    Only records of one user, type, scope and validity are compared, and clean ones apart from tainted ones; a record is
-    in one group at the most. Of each is held what its words are as numbers. It is read for those, and again where it
-    may be alike to another one; ``wanted`` is asked once of each, in their order.
+    Only records of one user, type, scope and validity are compared, clean and tainted ones separately; a record is
+    in at most one group. Only the numbers of its words are held in memory. A record is read for those, and again if it
+    may resemble another one; ``wanted`` is called once for each, in order.
     """
     texts = _Texts(records, wanted)
     for kind in texts.kinds():
@@ -226,18 +226,18 @@ def _kind(record: Record) -> tuple[object, ...]:
 
 
 class _Texts:
-    """What is held of records that may repeat each other; a text is called by its number among those."""
+    """The data held of records that may be duplicates; texts are identified by their number among them."""
 
     def __init__(self, records: Readable, wanted: Callable[[Record], bool]) -> None:
         self._records = records
         self._places = array("I")
         self._kinds = array("q")
         self._fullness = array("Q")
-        """How much each says, how trusted and how sure it is; of two the larger number is the fuller one."""
+        """Length, trust and confidence of each, combined; the larger number is the fuller text."""
         self._seconds = array("I")
-        """When each was told; of two that are as full the later one comes first."""
+        """When each was told; among equally full ones the later comes first."""
         self._words = array("I")
-        """Those of all texts, each as a number; in a text the rarest come first. Two of one number count as one."""
+        """The words of all texts as numbers, rarest first within a text. Words with the same number count as one."""
         self._ends = array("Q", [0])
         for place, record in enumerate(records):
             if wanted(record):
@@ -251,7 +251,7 @@ class _Texts:
         self._sort_words()
 
     def _sort_words(self) -> None:
-        """Put the words of each text in an order that is the same for all, the rarest first."""
+        """Sort the words of every text in one global order, the rarest first."""
         size = min(MOST_COUNTED, 1 << (2 * len(self._words)).bit_length())
         counts, mask = array("I", bytes(4 * size)), size - 1
         for word in self._words:
@@ -265,10 +265,10 @@ class _Texts:
         return self._words[self._ends[number] : self._ends[number + 1]]
 
     def kinds(self) -> "Iterator[array[int]]":
-        """Yield the texts of each kind of which there are several, the kind that came first at first."""
+        """Yield the texts of each kind that has several, in order of first occurrence."""
         several = (array("I", kind) for kind in _alike(range(len(self._kinds)), self._kinds.__getitem__))
         found = sorted((kind for kind in several if len(kind) > 1), key=itemgetter(0))
-        del self._kinds  # of a million texts eight megabytes, which comparing them has no use for
+        del self._kinds  # eight megabytes for a million texts, which comparing does not need
         yield from found
 
     def groups(self, kind: "array[int]", at: float) -> Iterator[tuple[Record, ...]]:
@@ -300,7 +300,7 @@ class _Texts:
         return array("I", _ordered(kind, fullness, reverse=True))
 
     def _near(self, ordered: "array[int]", at: float) -> dict[int, set[int]]:
-        """Return for the rank of a text those of less full ones with one of its rarest words, and enough of all."""
+        """Map the rank of a text to those of less full texts that share one of its rarest words, and enough of all."""
         near: defaultdict[int, set[int]] = defaultdict(set)
         parts = 1 << (len(ordered) // PREFIXES_AT_ONCE).bit_length()
         for part in range(parts):
@@ -319,7 +319,7 @@ class _Texts:
         return near
 
     def _same(self, ordered: "array[int]") -> "dict[int, array[int]]":
-        """Return for the rank of a text those of all that have its very words, where there are any."""
+        """Map the rank of a text to those of all texts with exactly its words, if there are others."""
         told = array("q", (hash(self.words(number).tobytes()) for number in ordered))
         same: dict[int, array[int]] = {}
         for alike in _alike(range(len(told)), told.__getitem__):
@@ -330,25 +330,25 @@ class _Texts:
 
 
 def _alike(numbers: Sequence[int], key: Callable[[int], int]) -> Iterator[Iterator[int]]:
-    """Yield numbers together that have the same key, the smallest key first, and those of one in their order."""
+    """Yield groups of numbers with the same key, the smallest key first, in their order within a group."""
     return (alike for _, alike in groupby(_ordered(numbers, key), key))
 
 
 def _ordered(numbers: Sequence[int], key: Callable[[int], Any], *, reverse: bool = False) -> Iterator[int]:
-    """Yield numbers by their keys, of which only those are held that are sorted at once."""
+    """Yield numbers sorted by key, holding only as many keys as are sorted at once."""
     starts = range(0, len(numbers), SORTED_AT_ONCE)
     parts = (numbers[start : start + SORTED_AT_ONCE] for start in starts)
     return merge(*(array("I", sorted(part, key=key, reverse=reverse)) for part in parts), key=key, reverse=reverse)
 
 
 def _share_enough(one: frozenset[int], other: Sequence[int], at: float) -> bool:
-    """Return whether two texts have so many words in common that comparing them in order can be worth it."""
+    """Return whether two texts share enough words that comparing them in order can be worthwhile."""
     return 2 * len(one.intersection(other)) >= at * (len(one) + len(other)) - 1e-9
 
 
 def _numbered(found: Sequence[str]) -> Iterator[int]:
-    """Yield a number for each word and which of its occurrences it is, the same in every process."""
-    from hashlib import blake2b  # costs more time than what most processes do here
+    """Yield a number for each word and its occurrence count, the same in every process."""
+    from hashlib import blake2b  # importing it costs more time than most processes spend here
 
     seen: Counter[str] = Counter()
     for word in found:
@@ -357,6 +357,6 @@ def _numbered(found: Sequence[str]) -> Iterator[int]:
 
 
 def _prefix(found: "array[int]", at: float) -> "array[int]":
-    """Return as many of the rarest words as any near-duplicate must share one of."""
+    """Return enough of the rarest words that any near-duplicate must share one of them."""
     shared = math.ceil(at / (2 - at) * len(found) - 1e-9)
     return found[: len(found) - shared + 1]

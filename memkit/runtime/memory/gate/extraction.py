@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 (lists of words read better as text)
-"""Turns what somebody wants remembered into a draft: whose words it is, its type, its tags, and when it holds."""
+"""Turns a request to remember into a draft: whose words they are, their type, their tags, and when they hold."""
 
 import re
 from calendar import monthrange
@@ -26,19 +26,19 @@ from .statements import read_message, sentences_of
 INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
 OUTCOME_IMPORTANCE = 0.7
-"""What worked and what did not matters more than most of what is told."""
+"""Successes and failures matter more than most of what is told."""
 MAX_TAGS = 4
 
 STANDING = r"(?! (?:\w+ )?(?:not|avoid)\b)(?!.{0,200}\b(?:every|always|never|each|whenever)\b)"
-"""What holds for good is a rule and no errand."""
+"""A permanent rule is not an errand."""
 COMMITS = (
     r"(?:need to|have to|has to|must|have got to|'ve got to|got to|gotta|should|promised|committed to|agreed to)"
     rf"{STANDING}(?!\w| be able\b)"
 )
 STATES = r"(?:have|know|own|care|think|believe|live|work|speak|mind|understand|remember|need|want)\b"
-"""To do none of these is no rule."""
+"""Stative verbs: "don't" before one of them is not a rule."""
 SO_FAR = r"(?<!\bhave )(?<!\bhas )(?<!'ve )(?<!'s )"
-"""What somebody has never or always done is no rule either."""
+"""Perfect tenses: what somebody has never or always done is not a rule either."""
 
 TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, regex(rf"\b(?:{wording})\b"))
@@ -78,7 +78,7 @@ TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-"""The first rule that matches names the type; otherwise a fact."""
+"""The first matching rule determines the type; otherwise it is a fact."""
 
 REMINDER = regex(r"^(?:to-?do|note to self|task)\b|\bremind|\bforget to\b")
 INTERJECTION = regex(
@@ -89,35 +89,35 @@ ASKED_FOR = regex(
     r"save|store|"
     r"memori[sz]e)(?: that)? (?=(?:i|i'm|my|we|we're|our|the)\b)"
 )
-"""How somebody asks, as a question too, that what follows is remembered."""
+"""Phrases, including questions, that ask to remember what follows."""
 CLAUSE = regex(r"(?i)(?:[,;:]|\b(?:but|and)\b)\s+(?=(?:i|my|we|our)\b)|;\s+")
-"""Where a clause of its own begins, whose negations are not those of the clause before."""
+"""The beginning of a separate clause, whose negations do not affect the previous clause."""
 BREAK = regex(r"[,;]")
 LABEL = regex(r"\s*(?:[-*•]\s*)?[^\W\d_](?:[\w '/()-]{0,30}\w)?\s?:\s+")
-"""What stands before a value, such as a name."""
+"""A label before a value, such as a name."""
 MOST_AROUND = 2
-"""Telling words beside a value in the statement that it is taken from."""
+"""The most significant words besides a value in the statement that it is taken from."""
 LEADING = frozenset(
     {"rememb", "note", "know", "hello", "hi", "hey", "thank", "keep", "mind", "fyi", "btw", "sai", "store"}
 )
-"""Stems that may stand before a statement without being part of it."""
+"""Stems that may precede a statement without being part of it."""
 DIRECTIONS = frozenset({"to", "from", "over", "under", "up", "down", "with"})
-"""Small words that turn a statement round when they are exchanged."""
+"""Small words whose exchange reverses a statement."""
 OTHERS = frozenset({"he", "she", "they", "him", "them", "his", "her", "hers", "their", "you", "your"})
-"""Who is not the user; a statement about them is none about the user."""
+"""Third and second persons; a statement about them is not about the user."""
 SPEAKERS = frozenset(
     """i my me mine we our us ich mein meine mich wir je j mon ma mes moi yo mi soy mis eu meu minha io mio mia sono ik
     mijn jag min mitt ja mam moje я мой моя мне меня 私 僕 我 저 제 나 내""".split()
 )
-"""Words by which somebody speaks of themselves."""
+"""Words with which people speak of themselves."""
 PERSON_WORDS = frozenset({"user", "users", "'s", "name"})
-"""Words that a record may add to what was said: they only say who is meant."""
+"""Words that a record may add to the user's: they only say who is meant."""
 
 
 def infer_type(text: str) -> str:
-    """Return the type of record that the wording of ``text`` suggests.
+    """Return the record type that the wording of ``text`` suggests.
 
-    What somebody wants or has to do for today only is how things are today; what they must not do stays a constraint.
+    Something somebody wants or has to do for today only is a fact about today; a prohibition stays a constraint.
 
     >>> infer_type("Alice prefers espresso over latte"), infer_type("Alice wants to learn Polish, just for now")
     ('preference', 'fact')
@@ -130,7 +130,7 @@ def infer_type(text: str) -> str:
 
 
 def infer_tags(text: str) -> tuple[str, ...]:
-    """Return the longest words of ``text`` as tags, in the order they stand."""
+    """Return the longest words of ``text`` as tags, in their order in the text."""
     telling = (word for word in words(text) if word not in FUNCTION_WORDS and not is_negation(word))
     candidates = list(dict.fromkeys(word for word in telling if len(word) > 3 and word.isalpha()))
     longest = sorted(candidates, key=len, reverse=True)[:MAX_TAGS]
@@ -140,9 +140,9 @@ def infer_tags(text: str) -> tuple[str, ...]:
 def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool:
     """Return whether ``text`` says what the user said in ``user_text``, and nothing else.
 
-    Its content words must begin a sentence or clause in the same order, with the same negations, nothing left out
-    between them, and about the same persons; the sentence must be no question, no condition and no guess. ``names``
-    may be put in for "I". With a short label before them, the words may also be the value in a short statement.
+    Its content words must begin a sentence or clause in the same order, with the same negations, without gaps, and
+    about the same persons; the sentence must not be a question, a condition or a guess. ``names`` may replace "I".
+    After a short label, the words may also be the value in a short statement.
 
     >>> is_users_own("Alice prefers espresso", "I prefer espresso.", names=("Alice",))
     True
@@ -162,13 +162,13 @@ def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool
 
 
 def _is_read(text: str, user_text: str) -> bool:
-    """Return whether ``text`` is a statement that the rules read in what the user said, where "she" has a name."""
+    """Return whether ``text`` is a statement that the rules read from the user's words, with a name for "she"."""
     read = (one for told in read_message(sentences_of(user_text), user_text) for one in told)
     return plain(text) in {plain(one.text) for one in read}
 
 
 def label_of(line: str) -> str:
-    """Return the short label that ``line`` begins with, its colon and blanks included; nothing without one.
+    """Return the short label that ``line`` begins with, including its colon and spaces; empty if there is none.
 
     >>> label_of("- Dog's name: Rex"), label_of("see https://example.org")
     ("- Dog's name: ", '')
@@ -178,9 +178,9 @@ def label_of(line: str) -> str:
 
 
 def _states(span: str, value: str) -> bool:
-    """Return whether ``value`` ends a short statement of the user's own affairs, or a word goes on from it there.
+    """Return whether ``value`` ends a short statement about the user, or is followed there by a function word.
 
-    "Look up Lisbon" makes no home of Lisbon, whatever label a page wants before it.
+    "Look up Lisbon" does not make Lisbon a home, whatever label a page wants before it.
     """
     spoken, wanted = words(span), words(value)
     if not wanted or not SPEAKERS & set(spoken) or OTHERS & set(spoken) - set(wanted):
@@ -197,7 +197,7 @@ def _states(span: str, value: str) -> bool:
 
 
 def _is_statement(sentence: str, text: str) -> bool:
-    """Return whether ``sentence`` is neither question nor condition, and no guess unless ``text`` is one too."""
+    """Return whether ``sentence`` is neither a question nor a condition, nor a guess unless ``text`` is one too."""
     if sentence.rstrip().endswith(("?", "？")) and not ASKED_FOR.match(sentence.translate(APOSTROPHES)):
         return False
     if _is_conditional(sentence):
@@ -206,7 +206,7 @@ def _is_statement(sentence: str, text: str) -> bool:
 
 
 def _spans(sentence: str) -> list[str]:
-    """Return what of ``sentence`` may be a statement by itself: all of it, its beginning, later clauses and facts."""
+    """Return the parts of ``sentence`` that may be statements: all of it, its beginning, later clauses and facts."""
     said = ASKED_FOR.sub("", INTERJECTION.sub("", sentence).translate(APOSTROPHES))
     return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0])), *facts(said)]
 
@@ -215,7 +215,7 @@ def _says(span: str, text: str, allowed: frozenset[str]) -> bool:
     spoken, wanted = words(span), _telling(text, allowed)
     if not wanted or OTHERS & set(spoken) - set(words(text)):
         return False
-    # Who speaks of themselves may be named; "Thanks, Bob" names nobody.
+    # Speakers about themselves may be replaced by name; "Thanks, Bob" names nobody.
     if not SPEAKERS & set(spoken) and any(stem(word) in allowed for word in set(words(text)) - set(spoken)):
         return False
     if sum(map(is_negation, spoken)) != sum(map(is_negation, words(text))):
@@ -234,7 +234,7 @@ def _tells(word: str, allowed: frozenset[str]) -> bool:
 
 
 def _may_end_there(spoken: tuple[str, ...], left: int, allowed: frozenset[str]) -> bool:
-    """Return whether the last ``left`` telling words only add to what stands before: a word like "in" leads to them."""
+    """Return whether the last ``left`` significant words merely extend the statement, after a word like "in"."""
     places = [place for place, word in enumerate(spoken) if _tells(word, allowed)]
     return left == 0 or spoken[places[-left] - 1] in FUNCTION_WORDS - DIRECTIONS
 
@@ -257,12 +257,12 @@ def draft_from_tool(
     supersedes: str | None = None,
     today: date | None = None,
 ) -> Draft:
-    """Return the draft of what an agent asked to remember.
+    """Return the draft for an agent's request to remember.
 
-    Source and confidence follow from whose words it is, type, tags and the days between which it holds from its
-    wording; without ``today`` no days are read. What is of this talk only is of this session.
+    Source and confidence depend on whose words they are; type, tags and period of validity on the wording; without
+    ``today`` no dates are read. A text about this conversation only is limited to this session.
     """
-    read = text[:MAX_TEXT_BYTES]  # What is longer is refused; nobody needs to read it first.
+    read = text[:MAX_TEXT_BYTES]  # Longer text is refused, so there is no need to read all of it.
     own = origin.user_text is None or says_own_words(read, origin)
     kind = type or infer_type(read)
     period = read_period(read, kind, today) if today else Period()
@@ -285,9 +285,9 @@ CONDITIONS = frozenset({"if", "unless", "whether", "suppose", "imagine", "preten
 
 
 LONGEST = 600
-"""Characters of a statement in which dates are looked for."""
+"""In characters; dates are looked for in statements up to this length."""
 NEXT_YEAR = 12
-"""Months ahead: what is due in May is due in the next May."""
+"""Months ahead: what is due in May is due next May."""
 PHRASE = r"(?P<phrase>(?:(?:the|of|on)\s+){0,3}[\w./-]+(?:,?\s+[\w./-]+){0,3})"
 UNTIL = regex(rf"\b(?:until|till|through)\s+{PHRASE}", re.IGNORECASE)
 SINCE = regex(rf"\b(?:since|starting|as\s+of|from(?=\s+(?:[\w./-]+\s+){{1,3}}on\b))\s+{PHRASE}", re.IGNORECASE)
@@ -305,7 +305,7 @@ PARTS = regex(r"d_(?P<year>\d{4})(?:_w(?P<week>\d\d)|_(?P<month>\d\d)(?:_(?P<day
 
 
 class Period(NamedTuple):
-    """Days as a record keeps them: bare dates, or None where the wording names none."""
+    """Days in the form of a record: bare dates, or None if the wording names none."""
 
     valid_from: str | None = None
     valid_until: str | None = None
@@ -313,9 +313,9 @@ class Period(NamedTuple):
 
 
 def read_period(text: str, type: str, today: date) -> Period:
-    """Return what ``text``, said ``today``, says about when it holds, or for a goal by when it is due.
+    """Return when ``text``, said ``today``, is valid according to its wording, or for a goal, when it is due.
 
-    A statement about what ended before today is true for ever, so only an end that lies ahead limits it.
+    A statement about something that ended before today is true for ever, so only a future end limits it.
 
     >>> read_period("I need to file my taxes by Friday", "goal", date(2026, 11, 22)).due
     '2026-11-27'
@@ -342,7 +342,7 @@ def _written(day: date | None) -> str | None:
 
 
 def _last_day(phrase: str, today: date) -> date | None:
-    """Return the last day of what ``phrase`` names, looking ahead."""
+    """Return the last day of the period that ``phrase`` names, looking ahead."""
     if end := END_OF.search(phrase):
         return _end_of(end["unit"].lower(), today)
     if some := IN_DAYS.search(phrase):
@@ -355,7 +355,7 @@ def _last_day(phrase: str, today: date) -> date | None:
 
 
 def _first_day(phrase: str, today: date) -> date | None:
-    """Return the first day of what ``phrase`` names: a weekday ahead, anything else as it last began."""
+    """Return the first day of the period that ``phrase`` names: a future weekday, or the last start of any other."""
     if WEEKDAY.search(phrase):
         return _last_day(phrase, today)
     found = _named_days(phrase, today, 0)
@@ -377,7 +377,7 @@ def _named_days(phrase: str, today: date, ahead: int) -> tuple[date, date] | Non
     if not day:
         return date(year, month or 1, 1), date(year, month or 12, monthrange(year, month or 12)[1])
     if ahead and not re.search(r"\d{4}", phrase) and (month, day) >= (today.month, today.day):
-        year = today.year  # looking a year ahead passes over the one that has begun
+        year = today.year  # looking a year ahead skips the current one
     return date(year, month, day), date(year, month, day)
 
 

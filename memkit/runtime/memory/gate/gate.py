@@ -1,6 +1,6 @@
-"""The write gate: the one judge of everything that wants to become a memory.
+"""The write gate: the only judge of what becomes a memory.
 
-It asks in this order and stops at the first refusal; the answers are those of the built-in policy:
+It asks these questions in order and stops at the first refusal; the answers are those of the default policy:
 
 ====  =====================  =========================================================  ===========
 step  code                   question                                                   answer
@@ -22,7 +22,7 @@ step  code                   question                                           
 12    quota                  has the agent inferred enough in this session?             refused
 ====  =====================  =========================================================  ===========
 
-What it says never repeats a refused secret. What is tainted is no evidence, settles nothing and opens no question.
+Its messages never repeat a refused secret. A tainted offer is not evidence, settles nothing and opens no question.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -57,13 +57,13 @@ from .secrets import CONTACT, HIDDEN, PERSONAL, SECRET, kinds, mask
 AGENTS = ("agent", "mcp")
 """Actors that speak for a model."""
 PASSING_TYPES = ("fact", "preference")
-"""Types in which an agent's passing or unsure wording is refused; events may be of today."""
+"""Types for which an agent's passing or unsure wording is refused; events may be about today."""
 NEEDED = ("type", "scope", "confidence", "importance", "source")
-"""What no draft may leave open, besides its text."""
+"""Fields that a draft must set, besides its text."""
 MASKABLE = tuple(name for name in Draft._fields if FIELDS[name].masking == "mask")
 """Fields of an offer in which a secret can be masked."""
 REFUSED = tuple(name for name, one in FIELDS.items() if one.masking == "refuse" and one.set_by == "payload")
-"""Those that name something, so that a secret in them can only be refused."""
+"""Fields that are names, so that a secret in them can only be refused."""
 SENSITIVE = {
     SECRET: ("secret", "a credential"),
     PERSONAL: ("personal_data", "a personal number"),
@@ -73,7 +73,7 @@ SENSITIVE = {
 
 
 class GateDoubt(NamedTuple):
-    """Something in an offer that the policy answers with a refusal or with quarantine."""
+    """Something in an offer that the policy answers with refusal or quarantine."""
 
     answer: str
     reason: Reason
@@ -94,12 +94,12 @@ class WriteGate:
         long_term: bool = True,
         sections: Collection[str] = ("human",),
     ) -> None:
-        """Hold to the policy of ``settings``, the usual one without them.
+        """Apply the policy of ``settings``, or the default one.
 
         Args:
-            settings: What is refused, kept aside, masked or left open.
-            contradicts: Asked about near records in which the wording shows no contradiction; what it says only opens
-                questions.
+            settings: What is refused, quarantined, masked or left open.
+            contradicts: Asked about near records whose wording shows no contradiction; its answer only opens
+                    questions.
             long_term: Whether the store keeps anything beyond a session at all.
             sections: The core sections that an agent may write in its own words.
         """
@@ -109,9 +109,9 @@ class WriteGate:
         self.sections = sections
 
     def judge(self, draft: Draft, origin: Origin, view: ArchiveView, *, consented: bool = True) -> Judgement:
-        """Return what should become of ``draft``, with the reasons."""
+        """Return the verdict on ``draft``, with the reasons."""
         if malformed := next(form_problems(draft), None):
-            # Before anything reads the text: one of many megabytes costs no more than its length.
+            # Checked before anything reads the text: one of many megabytes costs no more than its length.
             return Judgement("refused", (malformed,))
         fields = self._standing(draft, origin)
         offered, draft = draft, masked_draft(draft, self.settings.answered("mask"))
@@ -136,9 +136,9 @@ class WriteGate:
     def judge_document(
         self, value: JSON, origin: Origin, *, consented: bool = True
     ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
-        """Return why a document may not be kept, and what masks in it what the policy does not let in.
+        """Return why a document may not be kept, and a function that masks what the policy does not admit.
 
-        It is no statement, so nothing is asked of it but whether anything may be kept, and what it gives away.
+        It is not a statement: the only questions are whether anything may be kept, and what it gives away.
         """
         told = list(_strings(value))
         names = [name for name in (origin.user_id, origin.session_id, origin.agent_id) if name]
@@ -157,7 +157,7 @@ class WriteGate:
     def judge_core(
         self, section: str, text: str, origin: Origin, view: ArchiveView, *, consented: bool = True
     ) -> Judgement:
-        """Return what should become of ``text`` as the whole new content of a core section."""
+        """Return the verdict on ``text`` as the entire new content of a core section."""
         offered = Draft(text=text or section, type="summary", tags=(section,))
         draft = masked_draft(offered, self.settings.answered("mask"))
         doubts = self._hostile((draft.text, section))
@@ -184,7 +184,7 @@ class WriteGate:
         return self._within_quota(judgement, origin, view)
 
     def _kept_from_core(self, section: str, fields: Mapping[str, JSON]) -> Iterator[Reason]:
-        """Yield why a new text of a core section waits for a person."""
+        """Yield the reasons why a new text of a core section waits for a person."""
         if "taint" in fields:
             yield TAINTED
         elif kind_of(str(fields["actor"])) in AGENTS and section not in self.sections:
@@ -198,14 +198,14 @@ class WriteGate:
         if draft.confidence < least:
             yield Reason("confidence", f"A confidence of {draft.confidence:.2f} is below the policy's {least:.2f}.")
         yield from _sensitive(contents_of(draft), self.settings.answered("refuse"))
-        # A name cannot be masked: it says whose memory it is and where it came from.
+        # A name cannot be masked: it identifies whose memory it is and where it came from.
         yield from _sensitive(names_of(draft, origin), HIDDEN)
         yield from (doubt.reason for doubt in doubts if doubt.answer == "refuse")
         if view.is_tombstoned(origin.user_id, draft.text):
             yield TOMBSTONE
 
     def _passing(self, draft: Draft, fields: Mapping[str, JSON]) -> Iterator[GateDoubt]:
-        """Yield what makes an inferred fact doubtful in its wording."""
+        """Yield the doubts raised by the wording of an inferred fact."""
         answer = self.settings.transient
         if answer == "allow" or fields["source"] != "inferred" or draft.type not in PASSING_TYPES:
             return
@@ -217,14 +217,14 @@ class WriteGate:
             yield GateDoubt(answer, Reason("hedged", f"“{words}” leaves open whether it is true."))
 
     def _hostile(self, texts: Iterable[str]) -> list[GateDoubt]:
-        """Return what in ``texts`` looks like an attack, with what matched."""
+        """Return the suspected attacks in ``texts``, each with the matched words."""
         found = (item for text in texts for item in suspicions(text))
         answer = self.settings.hostile
         advice = "A person can approve it." if answer == "quarantine" else "Say it in other words."
         return [GateDoubt(answer, Reason(item.code, f"{_matched(item)} {advice}")) for item in found]
 
     def _standing(self, draft: Draft, origin: Origin) -> dict[str, JSON]:
-        """Return actor, source, trust, taint and parents as they follow from where the offer comes from."""
+        """Return actor, source, trust, taint and parents according to the origin of the offer."""
         kind = kind_of(origin.actor)
         if kind in PERSONS:
             return {"actor": origin.actor, "source": draft.source, "trust": "verified"}
@@ -237,7 +237,7 @@ class WriteGate:
         return {"actor": origin.actor, "source": draft.source, "trust": trust, **carried}
 
     def _said(self) -> dict[str, JSON]:
-        """Return the standing of what the user said in the running turn, whoever writes it down."""
+        """Return the standing of the user's words in the running turn, whoever writes them down."""
         return {"actor": "user", "source": "explicit", "trust": "verified"}
 
     def _inferred(self, draft: Draft, origin: Origin) -> dict[str, JSON]:
@@ -250,7 +250,7 @@ class WriteGate:
     def _against_archive(self, draft: Draft, origin: Origin, view: ArchiveView, fields: dict[str, JSON]) -> Judgement:
         if item_of(draft):
             return Judgement("admitted", (), fields)
-        tainted, at = "taint" in fields, self.settings.duplicate_at  # what is tainted contradicts nothing
+        tainted, at = "taint" in fields, self.settings.duplicate_at  # a tainted offer contradicts nothing
         found = view.alike(draft.text, origin.user_id, at) if tainted else view.similar(draft.text, origin.user_id)
         near = [record for record in found if _meets(draft, origin, record, view)]
         if not near:
@@ -281,7 +281,7 @@ class WriteGate:
         return judgement._replace(outweighs=(*judgement.outweighs, doubtful.id)) if doubtful else judgement
 
     def _same(self, draft: Draft, origin: Origin, records: Sequence[Record]) -> Record | None:
-        """Return the one of ``records`` that an offer repeats, unless it is the one in whose place it comes."""
+        """Return the one of ``records`` that an offer repeats, unless the offer is meant to replace it."""
         from .duplicates import near_duplicate
 
         at = self.settings.duplicate_at
@@ -289,7 +289,7 @@ class WriteGate:
         return same if same and same.id != draft.supersedes else None
 
     def _asked(self, text: str, rest: list[Record], judgement: Judgement) -> Judgement:
-        """Return ``judgement`` with the records that the model thinks contradicted as further open questions."""
+        """Return ``judgement`` with further open questions for the records that the model considers contradicted."""
         if self.contradicts is None:
             return judgement
         try:
@@ -342,14 +342,14 @@ def _quota_told(most: int) -> str:
 
 
 def _line_changes(section: str, text: str, origin: Origin, view: ArchiveView) -> tuple[list[str], list[str]]:
-    """Return the lines of a new core section that it did not hold before, and those that it holds no longer."""
+    """Return the lines that a new core section adds, and those that it no longer contains."""
     before = view.core_sections(origin.user_id, origin.agent_id).get(section, "").splitlines()
     old, new = ({plain(line): line for line in lines if line.strip()} for lines in (before, text.splitlines()))
     return [new[line] for line in new if line not in old], [old[line] for line in old if line not in new]
 
 
 def _replaces(fresh: Sequence[str], gone: Sequence[str]) -> bool:
-    """Return whether each line that is gone gave way to one about the same: of its label, or with its first words."""
+    """Return whether every removed line was replaced by one on the same subject: same label, or same first words."""
     return {_about(line) for line in gone} <= {_about(line) for line in fresh}
 
 
@@ -360,7 +360,7 @@ def _about(line: str) -> str:
 
 
 def _carried(draft: Draft, origin: Origin) -> dict[str, JSON]:
-    """Return taint and parents as the channel says them, with what an import adds; nothing where there is nothing."""
+    """Return taint and parents from the channel, plus an import's own; empty if there are none."""
     told: dict[str, Sequence[str]] = {"taint": origin.tainted_by, "parents": origin.parents}
     if kind_of(origin.actor) == "import":
         told = {name: (*told[name], *_labels(draft.extra.get(name))) for name in ADDED_TO}
@@ -375,13 +375,13 @@ def _labels(given: JSON) -> list[str]:
 def _takes_a_clean_place(draft: Draft, origin: Origin, view: ArchiveView) -> bool:
     """Return whether a tainted offer would replace something; an import may replace what imports brought, tainted too.
 
-    What a program composes is put into the place of what it is made of, which has the same taint.
+    Text that a program composes replaces what it is made of, which has the same taint.
     """
     if kind_of(origin.actor) == "program":
         return False
     replaced = [view.live(id) for id in replaced_by(draft)]
     if (item := item_of(draft)) and all(old is not None and item_of(old) == item for old in replaced):
-        return False  # what a program keeps under one name is the history of one value
+        return False  # values that a program keeps under one name are the history of one value
     if kind_of(origin.actor) == "import":
         return any(old is None or not old.taint for old in replaced)
     return bool(replaced)
@@ -393,12 +393,12 @@ def texts_of(draft: Draft, origin: Origin) -> list[str]:
 
 
 def contents_of(draft: Draft) -> list[str]:
-    """Return the texts of an offer that say something."""
+    """Return the texts of an offer that carry content."""
     return [text for name in MASKABLE for text in _strings(getattr(draft, name))]
 
 
 def event_problems(fields: Mapping[str, JSON], origin: Origin) -> tuple[Reason, ...]:
-    """Return why an event with these fields may not be written: what no record may hold, no event brings in either."""
+    """Return why an event with these fields may not be written; the rules are those for records."""
     told = list(_strings(fields))
     names = [name for name in (origin.user_id, origin.session_id, origin.agent_id) if name]
     orders = (Reason(item.code, _matched(item)) for text in told for item in suspicions(text))
@@ -424,7 +424,7 @@ def _strings(value: JSON) -> Iterator[str]:
 
 
 def form_problems(draft: Draft) -> Iterator[Reason]:
-    """Yield what is wrong with the form of ``draft``; nothing said here repeats a secret."""
+    """Yield the faults in the form of ``draft``; the messages never repeat a secret."""
     if len(draft.text) > MAX_TEXT_BYTES or len(draft.text.encode(errors="replace")) > MAX_TEXT_BYTES:
         yield Reason("too_long", f"A record may have {MAX_TEXT_BYTES:,} bytes. Split the text or store a summary.")
     elif not plain(draft.text):
@@ -447,7 +447,7 @@ def _sensitive(texts: list[str], groups: frozenset[str]) -> Iterator[Reason]:
 
 
 def _meets(draft: Draft, origin: Origin, record: Record, view: ArchiveView) -> bool:
-    """Return whether a record is for the same eyes as an offer, and may hold when that does."""
+    """Return whether a record has the same audience as an offer, and can be valid at the same time."""
     if item_of(record) or audience_of(record) != offered_to(draft, origin) or record.key != draft.extra.get("key"):
         return False
     return view.holds(record) if _is_undated(draft) else can_meet(draft, record)
@@ -470,13 +470,13 @@ def _repeats(record: Record) -> Reason:
 
 
 def _outweighs(draft: Draft, fields: dict[str, JSON], other: Record) -> bool:
-    """Return whether an offer is explicit or surer than the record it contradicts, and no less trusted."""
+    """Return whether an offer is explicit or more confident than the record it contradicts, and no less trusted."""
     trusted = lowest_trust(str(fields["trust"]), other.trust) == other.trust
     return trusted and (fields["source"] == "explicit" or draft.confidence > other.confidence)
 
 
 def masked_draft(draft: Draft, groups: frozenset[str]) -> Draft:
-    """Return ``draft`` with everything of ``groups`` masked in the fields that can hold a secret."""
+    """Return ``draft`` with findings of ``groups`` masked in the fields that can hold a secret."""
     if not groups:
         return draft
     named = {key: value for key, value in draft.extra.items() if key in REFUSED}
@@ -485,7 +485,7 @@ def masked_draft(draft: Draft, groups: frozenset[str]) -> Draft:
 
 
 def masked_value(value: Any, groups: frozenset[str]) -> Any:
-    """Return ``value`` with everything of ``groups`` masked in the texts in it."""
+    """Return ``value`` with findings of ``groups`` masked in all of its texts."""
     if isinstance(value, str):
         return mask(value, groups)
     if isinstance(value, Mapping):
@@ -498,7 +498,7 @@ def masked_value(value: Any, groups: frozenset[str]) -> Any:
 
 
 def differences(before: Draft, after: Draft) -> dict[str, JSON]:
-    """Return the fields of a record that masking changed, as they are to be written."""
+    """Return the record fields that masking changed, in their written form."""
     if before == after:
         return {}
     old, new = before.to_data(), after.to_data()

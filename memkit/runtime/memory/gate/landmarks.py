@@ -1,8 +1,8 @@
-"""Where a text holds the words that patterns begin with: found in one pass, so that no pattern walks all of it.
+"""Finds in one pass where a text has the first words of patterns, so that no pattern scans all of it.
 
-A regular expression of eighty words is tried at each character, and there are sixty such. One pass over the text finds
-every word that any of them begins with, and a pattern is tried where one of its own stands. What has no blank in it, as
-a token has not, is looked for in the long words of the text alone.
+A regular expression of eighty words is tried at every character, and there are sixty of them. One pass over the text
+finds every word that any of them begins with, and a pattern is tried only at its own words. Patterns without spaces,
+such as tokens, are searched for only in the long words of the text.
 """
 
 import re
@@ -13,21 +13,21 @@ from functools import lru_cache
 from itertools import accumulate, chain
 
 Words = tuple[str, ...]
-"""Lower-case words of which one stands at the beginning of whatever a pattern matches."""
+"""Lower-case words; every match of a pattern begins with one of them."""
 LONG_WORD = 12
 SHORT_WORD = 8
-"""So many characters a token has at least; what holds a colon, as a password in an address, may be shorter."""
+"""The minimum length of a token; a word with a colon, such as a password in an address, may be shorter."""
 _FOLDED = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u03c2", "\u03c3"), ("\u1c82", "\u043e"))
-"""Letters whose other case is more than one letter, or that ``(?i)`` takes for another's."""
+"""Letters whose other case has more than one letter, or which ``(?i)`` equates with another."""
 
 
 def words(text: str) -> Words:
-    """Return the words of a list as they stand in a folded text; what is joined by ``~`` is one of them."""
+    """Return the words of a list in folded form; ``~`` joins the parts of a multi-word entry."""
     return tuple(folded(word.replace("~", " ")) for word in text.split())
 
 
 def folded(text: str) -> str:
-    """Return ``text`` in the small letters that ``(?i)`` compares, as many as it had.
+    """Return ``text`` in the lower case that ``(?i)`` compares, with its length unchanged.
 
     >>> folded("Ma\u0130l"), len("\u0130".lower())
     ('mail', 2)
@@ -43,7 +43,7 @@ def folded(text: str) -> str:
 
 
 class Landmarks:
-    """The places of ``known`` words in a text, where its words begin or within, and what patterns find there."""
+    """The positions of ``known`` words in a text, at word starts or anywhere, and the pattern matches there."""
 
     def __init__(self, text: str, known: Words, *, in_words: bool = False) -> None:
         self.text = text
@@ -54,12 +54,12 @@ class Landmarks:
             self._places[found[1]].append(found.start())
 
     def of(self, beginnings: Words) -> list[int]:
-        """Return where one of ``beginnings`` stands, left to right, or another with the same first letters."""
+        """Return the positions of ``beginnings``, left to right, including words with the same first letters."""
         roots = self._roots_of(beginnings) & self._places.keys()
         return sorted(chain.from_iterable(self._places[root] for root in roots))
 
     def matches(self, pattern: re.Pattern[str], beginnings: Words) -> Iterator[re.Match[str]]:
-        """Yield what ``pattern.finditer`` does, for a pattern that begins with one of these words."""
+        """Yield the same as ``pattern.finditer``, for a pattern that begins with one of these words."""
         end = 0
         for place in self.of(beginnings):
             if place >= end and (match := pattern.match(self.text, place)):
@@ -69,7 +69,7 @@ class Landmarks:
     def matches_before(
         self, pattern: re.Pattern[str], place: int, most: int, with_one_of: frozenset[str] = frozenset()
     ) -> Iterator[re.Match[str]]:
-        """Yield what ``pattern`` finds that begins at most ``most`` words before ``place``, with one of these there."""
+        """Yield matches of ``pattern`` beginning at most ``most`` words before ``place``, with one of these within."""
         start = self._back(place, most)
         if with_one_of and with_one_of.isdisjoint(self.folded[start:place].split()):
             return
@@ -93,7 +93,7 @@ class Landmarks:
 
 @lru_cache(maxsize=4)
 def _search_for(known: Words, in_words: bool) -> tuple[Callable[[Words], frozenset[str]], re.Pattern[str]]:
-    """Return the shortest beginnings of known words, and what finds these, behind no letter or anywhere."""
+    """Return the shortest prefixes of known words, and a pattern that finds them, after a non-letter or anywhere."""
     roots: dict[str, str] = {}
     kept: set[str] = set()
     for word in sorted(known, key=len):
@@ -105,7 +105,7 @@ def _search_for(known: Words, in_words: bool) -> tuple[Callable[[Words], frozens
 
 
 def _tree(endings: Iterable[str]) -> str:
-    """Return an expression for ``endings`` that tries each first letter once.
+    """Return an expression for ``endings`` that tries each first letter only once.
 
     >>> _tree(["pass", "pwd", "key"])
     '(?:key|p(?:ass|wd))'
@@ -120,7 +120,7 @@ def _tree(endings: Iterable[str]) -> str:
 
 
 class LongWords:
-    """The words of a text that can hold a token, in lines, and where each character of them stood."""
+    """The words of a text that can hold a token, on lines, with the original position of each character."""
 
     def __init__(self, text: str) -> None:
         found = [word for word in text.split() if len(word) >= LONG_WORD or (":" in word and len(word) >= SHORT_WORD)]
@@ -133,7 +133,7 @@ class LongWords:
         self._folded = folded(self.text)
 
     def with_one_of(self, keywords: Words) -> Iterator[tuple[int, int]]:
-        """Yield from where to where the lines go in which one of ``keywords`` stands."""
+        """Yield the ranges of the lines that contain one of ``keywords``."""
         for keyword in keywords:
             place = self._folded.find(keyword)
             while place >= 0:
@@ -143,6 +143,6 @@ class LongWords:
                 place = self._folded.find(keyword, end)
 
     def place(self, index: int) -> int:
-        """Return where in the whole text the character ``index`` of the lines stands."""
+        """Return the position in the whole text of the character at ``index`` in the lines."""
         line = bisect_right(self._lines, index) - 1
         return self._starts[line] + index - self._lines[line]

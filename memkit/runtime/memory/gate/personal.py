@@ -1,7 +1,7 @@
-"""Numbers about a person: payment cards, bank accounts, national ids, and, where a store wants none, ways to reach one.
+"""Personal numbers: payment cards, bank accounts, national ids, and, if a store refuses them, contact details.
 
-A card network's beginning and a right check digit are not enough: one number in thirty of sixteen digits has both. So
-how the digits stand together counts too, and what stands around them.
+A card network's prefix and a valid check digit are not enough: one in thirty sixteen-digit numbers has both. The
+grouping of the digits and the surrounding words count as well.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from ..words.text import regex
 from .landmarks import Landmarks, words
 
 ROW = regex(r"\d[\d -]*")
-"""Digits with blanks and dashes between them, in one step: a repeated group would note each for a way back."""
+"""Digits with spaces and dashes between them, in one step: a repeated group would record each for backtracking."""
 WIDE = regex(r"[ -]{4,}|[ -]+\Z")
-"""What parts two rows of digits, or ends the last."""
+"""Separates two rows of digits, or ends the last."""
 FRACTION = regex(r"(?<=[0-9A-Za-z_.+])\d+")
-"""Behind a point stands a fraction, behind a plus a phone number."""
+"""A fraction follows a point, a phone number a plus."""
 GOES_ON = regex(r"[0-9A-Za-z_]|\.\d")
 DIGIT_CHAIN = regex(r"\d[\d .+-]+")
-"""Digits with what may stand between those of one number, a card's or a person's."""
+"""Digits with the separators allowed within one number, a card's or a person's."""
 DIGITS_ALONE = regex(r"\d+")
 DOTTED = regex(r"(?<![0-9A-Za-z_.+-])(?:\d{4}\.\d{4}\.\d{4}\.\d{4}|\d{4}\.\d{6}\.\d{5})(?![0-9A-Za-z_]|\.\d)")
 SIZES = range(13, 20)
-"""So many digits a card number may have (ISO/IEC 7812)."""
+"""The possible lengths of a card number (ISO/IEC 7812)."""
 
 TELLING = regex(
     r"(?i)card|visa|amex|american express|maestro|discover|diners|jcb|union ?pay|credit|debit|kredit|cvv|cvc"
     r"|(?<![a-z])(?:cc|pan|pay|pays|paid|payments?|charged?)(?![a-z])"
     r"|tarjeta|carte|carta|cart[aã]o|karte|kaart|(?<![a-z])kort|карт|カード|卡|카드|بطاقة|כרטיס|บัตร"
 )
-"""Words that say that a number is a card's, near it."""
+"""Words near a number that identify it as a card's."""
 TELLING_PARTS = words(
     "card visa amex american~express maestro discover diners jcb union pay credit debit kredit cvv cvc cc pan paid"
     " charge tarjeta carte carta cart karte kaart kort карт カード 卡 카드 بطاقة כרטיס บัตร"
 )
-"""What each of those begins with."""
+"""The beginnings of these."""
 BEFORE, AFTER = 48, 32
-"""So many characters before and after a number are near it."""
+"""How many characters before and after a number count as near."""
 
 NAMED = regex(
     r"(?i)(?<![a-z])(?:order|tracking|invoice|ticket|case|ref|reference|serial|parcel|shipment|package|transaction|part"
@@ -49,9 +49,9 @@ NAMED = regex(
     r"|device|asset|event|session|ids?|uid|guid|phone|tel|fax|mobile)(?![a-z])"
     r"(?:[\s:=#\"'(,]|(?<![a-z])(?:number|no|nr|num|code|ids?|is|was|are)(?![a-z])\.?){0,8}$"
 )
-"""What names the number that follows as something else."""
+"""Words that identify the following number as something else."""
 ATTACHED = regex(r"(?:[0-9A-Za-z]-|#|/|(?<!\d)\d{1,3},)$")
-"""A number that is the tail of a longer name, a part of a path, or a fraction with a comma."""
+"""The context of a number that is the tail of a longer name, a part of a path, or a decimal fraction with a comma."""
 ADDRESS = regex(r"(?i)(?:[a-z][a-z0-9+.-]*://|www\.)\S*$")
 LONGEST_ADDRESS = 200
 EXPIRY = regex(r"(?:0[1-9]|1[0-2])[2-4]\d")
@@ -61,12 +61,12 @@ _DOUBLED = str.maketrans("0123456789", "0246813579")
 
 
 def luhn(digits: str) -> bool:
-    """Return whether ``digits`` end in the right check digit."""
+    """Return whether ``digits`` end in a valid check digit."""
     return sum(map(int, digits[::-2] + digits[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
 def card_brand(digits: str) -> str | None:
-    """Return the network that issues card numbers of this beginning and length."""
+    """Return the network that issues card numbers with this prefix and length."""
     length, head2, head4 = len(digits), int(digits[:2]), int(digits[:4])
     if digits[0] == "4" and length in (13, 16, 19):
         return "visa"
@@ -89,7 +89,7 @@ def is_card(digits: str) -> bool:
 
 
 def cards(text: str) -> Iterator[tuple[int, int]]:
-    """Yield from where to where payment card numbers stand, grouped or not, also next to other numbers.
+    """Yield the spans of payment card numbers, grouped or not, even next to other numbers.
 
     >>> list(cards("card 4111 1111 1111 1111, weight 0.4539578763621486"))
     [(5, 24)]
@@ -106,7 +106,7 @@ def cards(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _runs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield from where to where digits stand with up to three blanks or dashes between, as part of nothing else."""
+    """Yield the spans of digits with up to three blanks or dashes between, unless they are part of something else."""
     for row in ROW.finditer(text, start, end):
         begin = row.start()
         for wide in (*WIDE.finditer(text, *row.span()), None):
@@ -127,7 +127,7 @@ def _runs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _numbers(text: str, least: int) -> Iterator[tuple[int, int]]:
-    """Yield from where to where digits stand near each other, at least so many characters, and what touches them."""
+    """Yield the spans of nearby digits with at least this many characters, and the characters touching them."""
     for digits in DIGIT_CHAIN.finditer(text):
         if digits.end() - digits.start() >= least:
             yield max(0, digits.start() - 3), digits.end() + 4
@@ -136,8 +136,8 @@ def _numbers(text: str, least: int) -> Iterator[tuple[int, int]]:
 def _cards_in(text: str, run: tuple[int, int], near: _Telling) -> Iterator[tuple[int, int]]:
     """Yield the card numbers in one run of digits.
 
-    What costs least is asked first, because a text may be one run of a million digits: what the digits begin with, how
-    they stand together, the check digit, and only then what stands around them.
+    The cheapest checks come first, because a text may be one run of a million digits: the prefix, the grouping,
+    the check digit, and only then the surrounding words.
     """
     parts = DIGITS_ALONE.findall(text, *run)
     sizes = list(map(len, parts))
@@ -159,7 +159,7 @@ def _cards_in(text: str, run: tuple[int, int], near: _Telling) -> Iterator[tuple
 
 
 _FIRST_DIGITS = frozenset("234568")
-"""What the numbers of all networks begin with."""
+"""The first digits of all networks' numbers."""
 
 
 def _beginnings(sizes: list[int], told: bool) -> list[int]:
@@ -170,7 +170,7 @@ def _beginnings(sizes: list[int], told: bool) -> list[int]:
 
 
 def _may_stand(sizes: list[int], first: int, last: int, told: bool) -> bool:
-    """Return whether groups of digits can be a card number for what they look like, without a word about one."""
+    """Return whether the grouping of digits looks like a card number, without a word about one."""
     own = sizes[first:last]
     if told and len(own) <= 3 and min(own) >= 4:
         return True
@@ -178,7 +178,7 @@ def _may_stand(sizes: list[int], first: int, last: int, told: bool) -> bool:
 
 
 class _Telling:
-    """Where a text speaks of cards, found once for all numbers in it."""
+    """The places where a text mentions cards, found once for all of its numbers."""
 
     def __init__(self, text: str) -> None:
         self._starts: list[int] = []
@@ -189,11 +189,11 @@ class _Telling:
 
     @property
     def anywhere(self) -> bool:
-        """Return whether any word speaks of one."""
+        """Return whether any word mentions one."""
         return bool(self._starts)
 
     def of(self, start: int, end: int) -> bool:
-        """Return whether such a word stands near what goes from ``start`` to ``end``."""
+        """Return whether such a word is near the span from ``start`` to ``end``."""
         before = bisect_right(self._ends, start) - 1
         after = bisect_left(self._starts, end)
         return (before >= 0 and self._starts[before] >= start - BEFORE) or (
@@ -202,7 +202,7 @@ class _Telling:
 
 
 def _is_meant(text: str, groups: list[tuple[int, int]], goes_on: bool, near: _Telling) -> bool:
-    """Return whether the groups of digits stand as a card number does, and not as another."""
+    """Return whether the groups of digits are presented as a card number rather than another one."""
     start, end = groups[0][0], groups[-1][1]
     sizes = [stop - begin for begin, stop in groups]
     if near.of(start, end):
@@ -214,14 +214,14 @@ def _is_meant(text: str, groups: list[tuple[int, int]], goes_on: bool, near: _Te
 
 
 def _is_grouped(sizes: list[int]) -> bool:
-    """Return whether digits stand together as on a card, or one by one: no list of numbers."""
+    """Return whether digits are grouped as on a card, or one by one, rather than as a list of numbers."""
     if len(sizes) == 1 or set(sizes) == {1} or sizes in ([4, 6, 5], [4, 6, 4]):
         return True
     return len(sizes) > 3 and set(sizes[:-1]) == {4} and sizes[-1] <= 4
 
 
 def is_named_otherwise(before: str) -> bool:
-    """Return whether the text before a number names it as another thing: "order no. …"."""
+    """Return whether the text before a number identifies it as something else: "order no. …"."""
     return bool(NAMED.search(before[-BEFORE:]))
 
 
@@ -230,7 +230,7 @@ def _is_part_of_more(before: str) -> bool:
 
 
 def _goes_on(text: str, groups: list[tuple[int, int]], first: int, last: int) -> bool:
-    """Return whether more groups of the same size stand beside: a list of numbers of which some look like a card."""
+    """Return whether more groups of the same size stand beside: a list of numbers, some of which resemble a card."""
     size = groups[first][1] - groups[first][0]
     if first > 0 and groups[first - 1][1] - groups[first - 1][0] == size:
         return True
@@ -250,14 +250,14 @@ IBAN_LENGTHS = {
         "TN24TR26UA29VA22VG24XK20YE30",
     )
 }
-"""How long an account number is in each country of the IBAN registry."""
+"""The length of an account number in each country of the IBAN registry."""
 
 DIGIT = regex(r"\d")
 UUID = regex(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Fa-f])")
 UUID_MIDDLE = regex(r"-(?=[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-)")
-"""What is seen of one soonest."""
+"""The part of a UUID that is found fastest."""
 IBAN_START = regex(r"\d(?<=[A-Za-z]{2}\d)(?<![0-9A-Za-z][A-Za-z]{2}\d)\d(?=[ -]?[0-9A-Za-z]{4})")
-"""The digits behind a country; what begins with digits is sought sooner than what begins with any letter."""
+"""The digits after a country code; searching for digits is faster than searching for any letter."""
 SSN = regex(r"(?<![0-9A-Za-z-])(?<!\d\.)(?!000|666|9)\d{3}([-. ])(?!00)\d{2}\1(?!0000)\d{4}(?![0-9A-Za-z-]|\.\d)")
 SSN_WORD = regex(r"(?i)ssn|social security")
 SSN_IN_WORDS = regex(
@@ -268,7 +268,7 @@ Span = tuple[str, int, int]
 
 
 def is_iban(text: str) -> bool:
-    """Return whether ``text`` (no blanks, capitals) is an account number with the right check digits."""
+    """Return whether ``text`` (no spaces, capitals) is an account number with valid check digits."""
     if IBAN_LENGTHS.get(text[:2]) != len(text) or not text.isalnum():
         return False
     return int("".join(str(int(char, 36)) for char in text[4:] + text[:4])) % 97 == 1
@@ -281,7 +281,7 @@ def card_numbers(text: str) -> Iterator[Span]:
 
 
 def ibans(text: str) -> Iterator[Span]:
-    """Yield bank account numbers, with blanks or dashes between their groups or not."""
+    """Yield bank account numbers, with or without spaces or dashes between their groups."""
     for start in IBAN_START.finditer(text):
         begin = start.start() - 2
         length = IBAN_LENGTHS.get(text[begin : begin + 2].upper())
@@ -292,7 +292,7 @@ def ibans(text: str) -> Iterator[Span]:
 
 
 def social_security_numbers(text: str) -> Iterator[Span]:
-    """Yield social security numbers of the United States; without dashes only where the words say so."""
+    """Yield social security numbers of the United States; those without dashes only if the words say so."""
     for start, end in _numbers(text, 9):
         for found in SSN.finditer(text, start, end):
             yield "social_security_number", found.start(), found.end()
@@ -336,7 +336,7 @@ def _always(value: str) -> bool:
 
 
 def _is_moment(value: str) -> bool:
-    """Return whether a day and four digits read as a day and a time of it: 20261121-1715."""
+    """Return whether a day and four digits read as a date and time: 20261121-1715."""
     return len(value) == 13 and value[8] == "-" and int(value[9:11]) < 24 and int(value[11:]) < 60
 
 
@@ -360,7 +360,7 @@ NATIONAL: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
         _is_personnummer,
     ),
 )
-"""National ids that stand out by shape, each with its own check."""
+"""National ids recognisable by shape, each with its own check."""
 
 
 def national_ids(text: str) -> Iterator[Span]:
@@ -373,7 +373,7 @@ def national_ids(text: str) -> Iterator[Span]:
 
 
 def _without_uuids(text: str) -> str:
-    """Return ``text`` with an ``x`` for each character of a UUID, whose digits are no number."""
+    """Return ``text`` with each character of a UUID replaced by ``x``, because its digits are not a number."""
     pieces, end = [], 0
     for middle in UUID_MIDDLE.finditer(text):
         found = UUID.match(text, middle.start() - 8) if middle.start() - 8 >= end else None
@@ -397,13 +397,13 @@ EMAIL = regex(
 )
 INTERNATIONAL = regex(r"(?<![\w+.])\+\d{1,3}(?:[ ./-]?\(?\d{1,4}\)?){2,6}(?![\w-])")
 GROUPED = regex(r"(?<![\w.+/-])(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])")
-"""As in North America."""
+"""The North American form."""
 TOLD = regex(
     r"(?i)\b(?:phone|mobile|cell(?:phone)?|tel(?:ephone)?|fax|whatsapp|call|handy|telefon|móvil|téléphone)\b"
     r"[^\d\n+]{0,25}(?P<number>\d(?:[ ./()-]{0,2}\d){5,14})(?!\w)"
 )
 DIGITS = range(7, 16)
-"""How many digits a number has that can be called from abroad (ITU-T E.164)."""
+"""The possible digit counts of an international phone number (ITU-T E.164)."""
 
 
 def contacts(text: str) -> Iterator[Span]:

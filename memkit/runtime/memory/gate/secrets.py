@@ -1,8 +1,8 @@
-"""Finds credentials and personal numbers in text, and hides them.
+"""Finds credentials and personal numbers in text, and masks them.
 
-Three rules, none of which needs a network: the published shape of a token, a value that a telling context gives away,
-and numbers with a checksum. Their patterns are imported by the first text that could hold anything: most are plainly
-plain.
+It uses three rules, none of which needs a network: the published shape of a token, a value revealed by its context,
+and numbers with a checksum. Their patterns are imported when a text could contain anything: most texts are plainly
+harmless.
 """
 
 import re
@@ -13,19 +13,19 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 SECRET, PERSONAL, CONTACT = "secret", "personal", "contact"
-"""What a finding is: a credential, a number about a person, or a way to reach one."""
+"""The groups of findings: a credential, a personal number, or contact details."""
 HIDDEN = frozenset({SECRET, PERSONAL})
-"""What nobody else may read: neither in sessions nor in accounts of what happened."""
+"""Findings that nobody else may read, neither in sessions nor in logs."""
 SHORT = 500
-"""Characters up to which what was found in a text is kept for a while."""
+"""In characters; the findings of a text up to this length are cached."""
 LONG = 10_000
-"""Characters from which on the masked form of a text is kept for a while, because looking takes its time."""
+"""In characters; the masked form of a text from this length on is cached, because the search is slow."""
 TELLING = """pass pwd pw wifi wi-fi seed recovery mnemonic backup curl key token secret bearer auth login cred pin
     cvv cvc code otp basic ssws passwort kennwort contraseña
     zugangscode geheimzahl السر clave chiave chave clé schl ключ पासवर्ड κωδικ пин пін combination safe 密钥 密鑰
     キー 暗証 비번 kode senha wachtwoord hasło пароль parola şifre 密码 密碼 口令 パスワード
     비밀번호 암호 المرور סיסמה""".split()  # noqa: SIM905
-"""Text without any of these has no telling context."""
+"""A text without any of these has no telling context."""
 SPEAKING = (
     *"""identifiant zugangsdaten anmeldedaten credencia credenzial inloggegevens pgpass kata
     credential creds login signin auth account user pass pwd unlock decrypt connect heslo salasana adgangskode kata
@@ -35,13 +35,13 @@ SPEAKING = (
     opens pw pswd pa55 p@ss p4ss p.a p-a p_a p*a kinit secret token bearer key code""".split(),  # noqa: SIM905
     *("log in", "sign in", "net use", "-u ", "-a ", "p a s s"),
 )
-"""Text without any of these does nothing with a password."""
+"""A text without any of these does nothing with a password."""
 _TELLING_OR_SPEAKING = tuple(
     word
     for word in dict.fromkeys((*TELLING, *SPEAKING))
     if word.isascii() and not any(other != word and other in word for other in (*TELLING, *SPEAKING))
 )
-"""Those of both that a text of letters that ASCII has may hold."""
+"""The subset of both that an ASCII text may contain."""
 LONGEST_PLAIN_WORD = 15
 OWN_WORD = re.compile(
     r"01[A-Z][0-9A-HJKMNP-TV-Z]{23}"  # the id of a line, from this century on
@@ -49,7 +49,7 @@ OWN_WORD = re.compile(
     r"|archival_memory_(?:insert|search)|core_memory_(?:append|replace)|conversation_search"
     r"|memory_retract|plan_task|propose_subtasks|evolve_expression"
 )
-"""What memkit itself writes beside the words of people: longer or with more digits than a plain word, and no secret."""
+"""Strings that memkit itself writes next to people's words: longer or with more digits than a word, but no secret."""
 _QUOTES = str.maketrans("“”„‘’", '"""\'\'')
 MOST_PLAIN_DIGITS = 4
 
@@ -64,7 +64,7 @@ class SecretFinding(NamedTuple):
 
 
 def find_secrets(text: str, groups: frozenset[str] = HIDDEN) -> list[SecretFinding]:
-    """Return what of ``groups`` is in ``text``, left to right, without overlaps."""
+    """Return the findings of ``groups`` in ``text``, left to right, without overlaps."""
     return list(_found_before(text, groups) if len(text) <= SHORT else _found(text, groups))
 
 
@@ -82,11 +82,11 @@ def _found(text: str, groups: frozenset[str]) -> tuple[SecretFinding, ...]:
 
 
 _found_before = lru_cache(maxsize=256)(_found)
-"""One write looks at the same text for its document, its record and the lines of both."""
+"""One write checks the same text for its document, its record and the lines of both."""
 
 
 def mask(text: str, groups: frozenset[str] = HIDDEN) -> str:
-    """Return ``text`` with everything of ``groups`` in it replaced by ``[masked:kind]``.
+    """Return ``text`` with every finding of ``groups`` replaced by ``[masked:kind]``.
 
     >>> mask("the card is 4111 1111 1111 1111")
     'the card is [masked:card_number]'
@@ -97,7 +97,7 @@ def mask(text: str, groups: frozenset[str] = HIDDEN) -> str:
 
 
 def _masked(text: str, groups: frozenset[str]) -> str:
-    # What is left beside a mask may look like another secret only now, so look again until nothing is found.
+    # Text left beside a mask may only now look like another secret, so the search repeats until it finds nothing.
     while found := find_secrets(text, groups):
         for finding in reversed(found):
             text = f"{text[: finding.start]}[masked:{finding.kind}]{text[finding.end :]}"
@@ -105,7 +105,7 @@ def _masked(text: str, groups: frozenset[str]) -> str:
 
 
 _masked_before = lru_cache(maxsize=4)(_masked)
-"""A long argument of a tool stands in the journal, the session, the account of the turn and its episode."""
+"""A tool's long argument is written to the journal, the session, the account of the turn and its episode."""
 
 
 def masked_tree(value: Any) -> Any:
@@ -122,7 +122,7 @@ def masked_tree(value: Any) -> Any:
 
 
 def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[SecretFinding]:
-    """Return one finding for each kind of ``groups`` in any of ``texts``, in the order they were met."""
+    """Return one finding for each kind of ``groups`` in any of ``texts``, in order of occurrence."""
     first: dict[str, SecretFinding] = {}
     for text in texts:
         for finding in () if is_plain(text) else find_secrets(text, groups):
@@ -131,7 +131,7 @@ def kinds(texts: Iterable[str], groups: frozenset[str] = HIDDEN) -> list[SecretF
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a text of few pages is plain: short words, few digits, and no word that tells of a secret."""
+    """Return whether a text of a few pages is harmless: short words, few digits, and no telling word."""
     if len(text) > LONG:
         return False
     return _is_plain_before(text) if len(text) <= SHORT else _is_plain(text)
@@ -145,26 +145,26 @@ def _is_plain(text: str) -> bool:
     odd = [piece for piece in pieces if len(piece) > LONGEST_PLAIN_WORD or not (piece.isalnum() or not piece)]
     if not all(map(OWN_WORD.fullmatch, odd)):
         return False
-    if text.isalpha() and text.islower():  # "user" tells of a secret and gives none
+    if text.isalpha() and text.islower():  # "user" is a telling word but reveals nothing
         return True
     lowered = text.lower()
-    if any(map(lowered.__contains__, _TELLING_OR_SPEAKING)):  # chance may spell one in an id, which tells as much
+    if any(map(lowered.__contains__, _TELLING_OR_SPEAKING)):  # an id may spell one by chance, which is treated alike
         return False
     ids = sum(char.isdigit() for piece in odd if len(piece) > LONGEST_PLAIN_WORD for char in piece)
     return sum(map(str.isdigit, text)) - ids <= MOST_PLAIN_DIGITS
 
 
 _is_plain_before = lru_cache(maxsize=256)(_is_plain)
-"""A text is asked about to be refused, to be masked and to be told of; names stand in one offer after the other."""
+"""A text is checked before it is refused, masked and reported; names recur from one offer to the next."""
 
 
 def _readable(text: str) -> tuple[str, Callable[[int], int]]:
-    """Return ``text`` as it reads, and where each character stood: with one form of letters, digits and dashes."""
+    """Return ``text`` normalised, with one form of letters, digits and dashes, and a map to original positions."""
     if text.isascii():
         return text, int
-    moved: list[tuple[int, int]] = [(0, 0)]  # from which character on, and by how much it stood further right
+    moved: list[tuple[int, int]] = [(0, 0)]  # pairs of a start and the offset to the original position from there on
     pieces: list[str] = []
-    end = 0  # of what is copied
+    end = 0  # end of the copied part
     for odd in _NOT_ASCII.finditer(text):
         shown = _SHOWN[ord(odd[0])] if len(odd[0]) == 1 else odd[0].translate(_SHOWN)
         if shown == odd[0]:
@@ -192,14 +192,14 @@ _ALIKE = str.maketrans(
 )
 _LATIN = re.compile(r"[A-Za-z]")
 _MIXED = re.compile(r"[\u0370-\u052f](?:(?<=[^\W\u0370-\u052f].)|(?=[^\W\u0370-\u052f]))")
-"""A letter of another script beside one of none of those."""
+"""A letter of another script next to one that belongs to none of those scripts."""
 _REST_OF_WORD = re.compile(r"\w*")
 _UP_TO_WORD = re.compile(r"(?s:.*)\W")
 
 
 def _in_one_script(text: str) -> Iterator[str]:
-    """Yield ``text`` in pieces, a word of Latin letters with some of another script among them as it looks."""
-    end = 0  # of what was yielded
+    """Yield ``text`` in pieces, replacing look-alike letters of another script in words of Latin letters."""
+    end = 0  # end of the yielded part
     for mixed in _MIXED.finditer(text):
         if (start := mixed.start()) < end:
             continue
@@ -212,7 +212,7 @@ def _in_one_script(text: str) -> Iterator[str]:
 
 
 def _start_of_word(text: str, least: int, place: int) -> int:
-    """Return where the word begins that a letter stands in, at ``least`` there."""
+    """Return the start of the word that contains a letter, but no less than ``least``."""
     size = 32
     while True:
         begin = max(least, place - size)
@@ -224,7 +224,7 @@ def _start_of_word(text: str, least: int, place: int) -> int:
 
 
 class _Shown(dict[int, str]):
-    """The plain form of a letter, a digit of any script, or a dash; nothing of what nobody sees."""
+    """The plain form of a letter, a digit of any script, or a dash; nothing for invisible characters."""
 
     def __missing__(self, code: int) -> str:
         if len(self) >= KEPT_LETTERS:

@@ -1,9 +1,9 @@
 # ruff: noqa: SIM905 (lists of words read better as text)
-"""Read plain statements: whole sentences of a few known shapes, as they were said, and nothing else.
+"""Read plain statements: whole sentences of a few known forms, in their own words, and nothing else.
 
-Whoever speaks freely is not understood here, and nothing is stored of it: the reference model would have to guess. A
-sentence counts only where it fills one of the shapes from its first word to its last, with words of known kinds, and
-where nothing around it says that it is a joke, a quotation, a supposition or somebody else's.
+Free speech is not understood here, and nothing of it is stored: the reference model would have to guess. A sentence
+counts only if it matches one form from its first word to its last, with words of known kinds, and if nothing around it
+marks it as a joke, a quotation, a supposition or somebody else's.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from .vocabulary import (
 
 LEAP_DAY = date(2024, 2, 29)
 MOST_READ = 1200
-"""Characters of a message that is read for statements; what is longer is a text and no remark."""
+"""In characters; a longer message is a text rather than a remark, and is not read for statements."""
 STRAIGHT = str.maketrans("’‘ʼ＇", "''''")
 
 
@@ -58,7 +58,7 @@ BODY = rf"(?P<s>{MY}(?:{KIN}|{PET})(?: {PROPER})?)"
 PERSON = rf"(?P<s>{MY}{KIN}(?: {PROPER})?)"
 THING = r"(?P<s>(?:[Mm]y|[Oo]ur) (?!ex\b|first\b|last\b|full\b|real\b|middle\b)[a-z][a-z-]+(?: [a-z][a-z-]+){0,2}?)"
 LIKE = r"(?:prefer|like|enjoy|hate|dislike|can't stand|don't like|do not like|don't enjoy)"
-"""How a plain taste is told; who loves or adores something may well mean the opposite."""
+"""Verbs of a plain taste; people who love or adore something may well mean the opposite."""
 LIKES = r"(?:prefers|likes|enjoys|hates|dislikes|can't stand|doesn't like|does not like)"
 OFTEN = r"(?: also| usually| always| mostly)?"
 EMPLOYED = rf"(?:as an? {OCCUPATION}(?: (?:at|for|in) (?:the )?{NAME})?|(?:at|for) (?:the )?{NAME}|in {FIELD})"
@@ -126,9 +126,9 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-"""Relation → how a statement of it reads, from its first word to its last."""
+"""Relation → pattern of a complete statement of it."""
 ONE_VALUE = frozenset({"name", "home", "origin", "birthday", "age", "is"})
-"""Relations of which one holds at a time."""
+"""Relations that have one value at a time."""
 VAGUE = frozenset(
     """a an the i you he she it we they me him her us them my your his its our their mine yours this that these those
     here there who what when where how why which if because not never no none nothing nobody anything everything
@@ -141,7 +141,7 @@ VAGUE = frozenset(
     again back still ever yet only even alone instead really idiots morons losers neither nor either late early
     whatever whoever up down off out drive deadlines running forward breakfast""".split()
 )
-"""Words that point at something else, or make more of a thing than its name; an object with one of them is doubtful."""
+"""Words that refer to something else, or extend a thing beyond its name; an object with one of them is doubtful."""
 FIGURES = regex(
     r"\b"
     + any_of(
@@ -159,14 +159,14 @@ FIGURES = regex(
     r"GitHub|"
     r"Gmail|Vim|Emacs|Teams|Notion|Photoshop|Python|Minecraft|Facebook|Instagram|TikTok|Twitter|YouTube|Netflix)\b"
 )
-"""Names of jokes and of books, and words written like names where one would stand."""
+"""Names from jokes and books, and capitalised words in the position of a name."""
 MAKE_BELIEVE = regex(
     r"\b(?:pretend\w*|imagin(?:e|ing)|role-?play\w*|let's (?:say|play|pretend|assume)|play a game|the game|our game|"
     r"(?:a|the|this|our|my) (?:story|novel|script|screenplay|play)|short story|(?:my|the|a|main) character|"
     r"opposite day)\b",
     re.IGNORECASE,
 )
-"""A game of make-believe, in which what is said for some time is nobody's."""
+"""A game of make-believe, in which statements are nobody's for some time."""
 DOUBTFUL = regex(
     r"\b(?:lol|lmao|rofl|jk|j/k|ha(?:ha)+\w*|hehe\w*|xd|kidding|joking|jokes?|sarcas\w+|irony|ironically|yeah,? right|"
     r"as if|hypothetical\w*|suppos(?:e|ing)|assum(?:e|ing)|lyrics|(?:a|the) (?:song|poem|joke|quote|film|movie|book)|"
@@ -185,27 +185,27 @@ DOUBTFUL = regex(
     r"\b(?:From|Subject|To):",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What makes anything said beside it doubtful: jokes, quotation, supposition, withdrawal, somebody else's text."""
+"""Makes everything said with it doubtful: jokes, quotation, supposition, withdrawal, somebody else's text."""
 BY_NAME = regex(
     rf"(?!(?:I|My|Our|We|The|This|That|He|She|It|They|You|Your|His|Her|Their|\w+ly)\b){NAME} (?=[a-z])|[Tt]he [a-z]+ "
     rf"service "
 )
-"""How a statement begins that is about somebody or something of a name, or about a part of a system."""
+"""The beginning of a statement about a named person or thing, or about a part of a system."""
 DOUBTED = regex(
     r"\b(?:(?<!even )if|unless|would|wish|maybe|perhaps|might|almost|nearly)\b",
     re.IGNORECASE,
 )
-"""What makes only the sentence doubtful in which it stands."""
+"""Makes only its own sentence doubtful."""
 TALE = regex(r"(?:Please )?(?:I|We|My|Our|The|He|She|They|There|If|When|Maybe|Don't)\b(?!'d)")
-"""How a sentence begins that tells something more."""
+"""The beginning of a sentence that continues a story."""
 BACK = regex(
     r"\b(?:that|this|these|those|true|real|really|fact|facts|false|wrong|fiction\w*|character|line|words?|meant?|"
     r"act(?:ing|or)?|role|dreams?|else|none|nothing|course|not|so|them|both|bet|fool\w*)\b",
     re.IGNORECASE,
 )
-"""What may point at what was said before."""
+"""Words that may refer to something said before."""
 MARKER = regex(r"^(?:(?:no|nope|actually|sorry|correction|oops)(?![\w'])[\s,:.!-]*){1,3}(?=\S)", re.IGNORECASE)
-"""How a correction begins."""
+"""The beginning of a correction."""
 OPENING = regex(
     r"^(?:hi|hello|hey|good (?:morning|afternoon|evening)|by the way|btw|fyi|also|and|so|well|oh|ok|okay|anyway|"
     r"just so you know|these days|nowadays|since then|before that|after that|for the record|for your information|"
@@ -223,7 +223,7 @@ REMEMBER = regex(
     r"called)\b|(?:I|we)'(?:m|re|ve) )\S.{4,300})$",
     re.IGNORECASE,
 )
-"""A wish that a statement be kept: then it need not be one of a known shape."""
+"""A request to remember a statement, which then need not have a known form."""
 DAY = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|next (?:week|month|year)|"
     rf"the end of (?:the )?(?:day|week|month|year)|{MONTH}|\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th))"
@@ -240,7 +240,7 @@ INTRODUCED = regex(
     rf"^(?i:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all)?[\s,.!–—-]+(?P<own>[Ii](?:'m| am) "
     rf"(?P<v>(?!{NATION}\b)(?:(?:de|van|von) )?{UP}[\w'-]+(?: {UP}[\w'-]+){{0,2}}))(?=\s*(?:[.!]|$|, (?:and )?[Ii]\b))",
 )
-"""A greeting with the name of who greets, which elsewhere might be anything: "I'm Confused", "I'm Ishmael"."""
+"""A greeting with the speaker's name, which elsewhere might be anything: "I'm Confused", "I'm Ishmael"."""
 
 
 ASKING = regex(
@@ -272,7 +272,7 @@ def is_question(sentence: str) -> bool:
 
 
 def key_words(text: str) -> list[str]:
-    """Return the words of a question that carry its meaning, in order.
+    """Return the meaningful words of a question, in order.
 
     >>> key_words("What did Alice say about the harbour?")
     ['alice', 'harbour']
@@ -282,7 +282,7 @@ def key_words(text: str) -> list[str]:
 
 
 def key_stems(text: str) -> set[str]:
-    """Return the stems of the words that carry the meaning of ``text``.
+    """Return the stems of the meaningful words of ``text``.
 
     >>> sorted(key_stems("Where are my dogs?"))
     ['dog']
@@ -291,7 +291,7 @@ def key_stems(text: str) -> set[str]:
 
 
 class Slot(NamedTuple):
-    """What a statement is about, and what it says of it."""
+    """The subject and relation of a statement, and the value that it states."""
 
     subject: str
     """``i`` for the user, else the words that name it, in lower case."""
@@ -299,21 +299,21 @@ class Slot(NamedTuple):
     value: str
 
     def same(self, other: Slot) -> bool:
-        """Return whether two statements fill the same place, of which only one can hold."""
+        """Return whether two statements fill the same slot, of which only one can be true."""
         return self[:2] == other[:2] and self.relation in ONE_VALUE
 
 
 class PlainStatement(NamedTuple):
-    """A statement that may be stored as it was said."""
+    """A statement that may be stored in its own words."""
 
     text: str
     slot: Slot | None
     corrects: bool = False
-    """Whether the user says that something known is no longer, or never was, so."""
+    """Whether the user says that something known is no longer, or never was, true."""
 
 
 def slot_of(text: str) -> Slot | None:
-    """Return the slot that a sentence fills, or None where it has none of the known shapes.
+    """Return the slot that a sentence fills, or None if it has no known form.
 
     >>> slot_of("My dog is called Rex.")
     Slot(subject='my dog', relation='name', value='Rex')
@@ -347,7 +347,7 @@ def _is_a_day(value: str) -> bool:
 
 
 def _is_thing(words: str) -> bool:
-    """Return whether some words plainly name something one may like, and say nothing else of it."""
+    """Return whether some words plainly name a thing that one may like, and say nothing else about it."""
     told = re.findall(r"[^\s,]+", words)
     names = all(re.fullmatch(r"[^\W_](?:[\w'.&/-]*\w)?[+#]{0,2}", word) for word in told)
     first = told[0].lower() if told else ""
@@ -356,13 +356,13 @@ def _is_thing(words: str) -> bool:
 
 
 APPOSED = regex(rf"^(?P<who>(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?{KIN}), (?P<name>{NAME}),(?= [a-z])")
-"""Somebody's name between commas."""
+"""A name between commas."""
 
 
 def read_statements(sentence: str, before: str = "") -> list[PlainStatement]:
-    """Return what a sentence states, one fact each, or nothing where any part of it is doubtful.
+    """Return the statements of a sentence, one fact each; empty if any part of it is doubtful.
 
-    ``before`` is the statement before it, of whose subject "she" may speak.
+    ``before`` is the preceding statement, whose subject "she" may refer to.
 
     >>> [one.text for one in read_statements("I live in Lisbon and work as a nurse.")]
     ['I live in Lisbon', 'I work as a nurse']
@@ -388,14 +388,14 @@ def read_statements(sentence: str, before: str = "") -> list[PlainStatement]:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a clause is a statement of a known shape or plain, and has no name of a joke."""
+    """Return whether a clause is a statement of a known form or plain, and has no name from a joke."""
     if FIGURES.search(text):
         return False
     return slot_of(_capital(text)) is not None or is_plain_clause(text) or _is_named_relation(text)
 
 
 def _is_named_relation(text: str) -> bool:
-    """Return whether a clause begins with a name and says how it hangs together with something: "Galp makes fuel"."""
+    """Return whether a clause begins with a name and relates it to something: "Galp makes fuel"."""
     from ..words.relations import relations
 
     read = relations(text) if BY_NAME.match(text) and " used to " not in text else ()
@@ -403,21 +403,21 @@ def _is_named_relation(text: str) -> bool:
 
 
 def _is_tale(sentence: str) -> bool:
-    """Return whether a sentence that is not understood only goes on telling, and says nothing of those beside it."""
+    """Return whether a sentence that is not understood merely continues a story, without affecting its neighbours."""
     return TALE.match(sentence) is not None and len(sentence.split()) > 3 and not BACK.search(sentence)
 
 
 STILL_PLAYED = 6
-"""So many messages back a game of make-believe still goes on."""
+"""For how many messages a game of make-believe continues."""
 
 
 def read_message(said: Sequence[str], text: str, earlier: Sequence[str] = ()) -> list[list[PlainStatement]]:
-    """Return what each sentence ``said`` in a message states; nothing of any where something in it is doubtful.
+    """Return the statements of each sentence in ``said``; empty for all of them if the message is doubtful.
 
     Args:
-        said: The sentences that count, in their order.
+        said: The sentences that count, in order.
         text: The whole message.
-        earlier: What was said before, for a game of make-believe that still goes on.
+        earlier: Earlier messages, to detect a game of make-believe that continues.
 
     >>> [[one.text for one in told] for one in [read_message(["I like tea", "How are you?"], "")] for told in one]
     [['I like tea'], []]
@@ -456,7 +456,7 @@ def is_doubtful(text: str) -> bool:
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return the first sentences of a message; who gives a name with a greeting says what it is.
+    """Return the first sentences of a message; a name given with a greeting is stated in full.
 
     >>> sentences_of("My name is Ada. What is yours?"), sentences_of("Hi! I'm Alice. I'm Confused.")
     (['My name is Ada.', 'What is yours?'], ['My name is Alice', "I'm Confused."])
@@ -475,7 +475,7 @@ HASTE = {
     "cant": "can't", "wont": "won't", "isnt": "isn't", "gf": "girlfriend", "bf": "boyfriend", "adhd": "ADHD",
     "ocd": "OCD", "ptsd": "PTSD", "phd": "PhD", "uni": "university",
 }  # fmt: skip
-"""How words are typed in haste."""
+"""Spellings of words typed in haste."""
 HASTY = regex(rf"(?<![\w'])(?:{'|'.join(HASTE)})(?![\w'])")
 CALENDAR = regex(rf"\b(?i:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{LANGUAGE})\b")
 UNNAMED = (
@@ -497,7 +497,7 @@ LOWER_NAME = regex(
 
 
 def _without_haste(text: str) -> str:
-    """Return a message with apostrophes and capitals as they are written at leisure.
+    """Return a message with the apostrophes and capitals that careful writing would have.
 
     >>> _without_haste("im from vienna and my dog is called rex")
     "I'm from Vienna and my dog is called Rex"
@@ -516,7 +516,7 @@ def _without_haste(text: str) -> str:
 
 
 def corrected_by(statement: PlainStatement, others: list[tuple[str, str]]) -> str | None:
-    """Return the id of the record that a statement takes the place of: another value of the same, or a taste of it.
+    """Return the id of the record that a statement replaces: another value of the same slot, or a taste for it.
 
     >>> corrected_by(read_statements("I live in Rome")[0], [("01A", "I like tea"), ("01B", "I live in Porto")])
     '01B'

@@ -1,7 +1,7 @@
 # ruff: noqa: E501 (one way to say it a row reads better than wrapped rows)
-"""Credentials by what is done with them: a login that is told, a pair of name and password, an argument of a command.
+"""Credentials recognised by their use: a login that is told, a pair of name and password, an argument of a command.
 
-What is given must itself be no word: letters and digits, or signs, mixed. So ordinary sentences about logins pass.
+The value itself must not be a word: letters mixed with digits or signs. So ordinary sentences about logins pass.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SPOKEN = (
     # Something is set, changed or opened.
     (regex(rf"(?i)\b(?:credentials?|creds|log ?in|passcode|pass(?:word|phrase)|pwd)\b(?:\s+(?:for|of|on|in)\s+\S+(?:\s+\S+){{0,3}}?)?\s+(?:(?:was|is|are|were|has been|have been|got)\s+)?(?:(?:changed|set|reset|updated|rotated|switched)\s+)?(?:to|became|becomes|changed to|now)\s+{_VALUE}"), words("credential creds log pass pwd")),
     (regex(rf"(?i)\b(?:unlock|unlocks|decrypt|open|log ?in|sign ?in|authenticate|get in|connect)\b[^\n.;]{{0,60}}?\b(?:with|using|by)\s+{_VALUE}(?=[^\n]{{0,40}}\b(?:pass|log ?in|key|code|door|vault|server|account|as)\b)"), words("unlock decrypt open log sign authenticate get~in connect")),
-    # What is announced, and told at once or some words later, or before.
+    # An announcement, with the value immediately after it, some words later, or before it.
     (regex(rf"(?i){EDGE}(?:{_WORD}|(?:door|gate|alarm|entry|access|safe|backup|recovery|activation|pairing) code)(?![A-Za-z_])[^\n.;:=?]{{0,50}}?(?:\s(?:is|was|be|are|to|it['’]?s)\b|[:=→?(]|,\s+(?:(?:just|simply|only)\b)?)\s*(?:(?:now|still|just|currently|actually|always|simply)\s+)?{_VALUE}"), _ANNOUNCING + words("door gate alarm entry access safe backup recovery activation pairing")),
     (regex(rf"(?i){EDGE}(?:{_WORD}|pass)(?![A-Za-z_])(?:\s*[:=]\s*|\s+){_VALUE}"), _ANNOUNCING + words("pass")),
     (regex(rf"(?i)\b(?:type|enter|use|try|give|say|keep|put|send|paste|hide|guard)\b\s+(?:in\s+)?{_VALUE}\s[^\n.;]{{0,50}}?{EDGE}(?:{_WORD}|log ?in|vault)(?![A-Za-z])"), words("type enter use try give say keep put send paste hide guard")),
@@ -47,27 +47,27 @@ _SPOKEN = (
     (regex(rf"(?i)\b(?:2fa|mfa|backup|recovery|one[- ]time|scratch)\s+codes?\s*(?:are|is|[:=])\s*{_VALUE}"), words("2fa mfa backup recovery one~time one-time scratch")),
     (regex(rf"(?i)\b(?:file|archive|zip|pdf|document|spreadsheet|folder|partition|backup)\s+(?:opens|unlocks|decrypts)\s+with\s+{_VALUE}"), words("file archive zip pdf document spreadsheet folder partition backup")),
     (regex(rf"(?i)(?:set-)?cookie:\s*[\w.-]{{1,40}}=(?=[^\s;]{{16}}){_VALUE}"), words("cookie set-cookie")),
-    # Other languages, with what it is for between.
+    # Other languages, with the object in between.
     (regex(rf"(?i)(?:code d['’]acc[èe]s|zugangscode|código de acces[os]o?|codice d['’i ]\s?accesso|toegangscode)\s*(?:est|ist|lautet|es|è|é|is|[:=])\s*{_VALUE}"), words("code~d zugangscode código codice toegangscode")),
     (regex(rf"(?i)(?:{_PASSWORD}|{STRONG})(?:\s+[^\s.;:=]{{1,24}}){{0,4}}?\s*(?:[:=：]|\s-\s|\s(?:is|ist|lautet|est|es|è|é|είναι|هي|है|är|er|on|je|jest|to|este|là|adalah|c['’]est|היא|הוא)\s)\s*{_VALUE}"), STRONG_WORDS + _ELSEWHERE),
     (regex(rf"(?i)(?<!\w)парол[ья]\w*\s+(?:от|для|к|на)\s+\w+\s+{_VALUE}"), words("парол")),
     (regex(rf"(?i)(?<!\w)kata sandi\s+(?:saya|anda|kami|kita)\s+{_VALUE}|(?<!\w)parola(?:m|mız|nız|sı)\s+{_VALUE.replace('bare', 'other')}"), words("kata parola")),
     (regex(rf"(?i)(?<!\w)(?:{_PASSWORD})\s*[:=：]?\s*{_VALUE}"), _ELSEWHERE),
 )  # fmt: skip
-"""Each pattern and what it begins with."""
+"""Each pattern with its beginnings."""
 _LOGIN = regex(rf"(?i)(?<!\S){_NAME}\s?[/:|]\s?{_VALUE}\s+(?:is|are|was|works|for)\b[^\n.;]{{0,20}}?\b(?:log ?in|credentials?|creds|account|sign ?in)\b")  # fmt: skip
 _OF_LOGIN = words("log sign cred account")
 _IS_OF_LOGIN = regex(r"(?i)\s(?:is|are|was|works|for)\b[^\n.;]{0,20}?\Z")
-"""What joins a pair to the login that it is of."""
+"""Joins a pair to the login that it belongs to."""
 _UNBROKEN = (
-    # A line of a file of passwords; a pair before a host, without a scheme.
+    # A line of a password file; a pair before a host, without a scheme.
     regex(rf":(?<=[\w.*-]:)\d{{2,5}}:[\w*-]+:[\w*-]+:{_VALUE}"),
     regex(r"(?i)(?<![\w/:@.])(?:root|admin|administrator|postgres|mysql|user|guest|app|service|deploy|ubuntu|ec2-user|pi|oracle|sa|test|ftp|backup|jenkins|git):(?P<bare>[^\s:@/]{4,64})@[A-Za-z][\w.-]*"),
 )  # fmt: skip
-"""Patterns that match no blank."""
+"""Patterns that match no spaces."""
 _HOST = regex(r"(?<![\w/:.])[\w.*-]+\Z")
 LONGEST_HOST = 255
-"""Characters of the name before a port (RFC 1035)."""
+"""The maximum length of a host name before a port (RFC 1035)."""
 _COMMANDS = (
     ("sshpass", r"\bsshpass\s+(?:-\w\s+)*?-p\s*{v}"),
     ("mysql maria", r"\b(?:mysql|mariadb|mysqldump|mysqladmin|mariadb-dump|mysqlimport)\b[^\n|;&]{{0,200}}?\s-p{v}"),
@@ -92,12 +92,12 @@ _COMMANDS = (
     ("snmp", r"\bsnmp\w+\b[^\n|;&]{{0,200}}?\s-[AX]\s*{v}"),
     ("nmcli wpa_passphrase", r"\b(?:nmcli\b[^\n|;&]{{0,160}}?\bpassword|wpa_passphrase\s+\S+)\s+{v}"),
 )  # fmt: skip
-"""What such a command begins with, and the command with the value ``{v}``."""
+"""The beginnings of such a command, and the command with the value ``{v}``."""
 _PATTERNS = tuple((regex("(?i)" + body.format(v=_VALUE)), words(beginnings)) for beginnings, body in _COMMANDS)
 _TAKING = frozenset(pattern for pattern, _ in _PATTERNS)
-"""Commands, whose argument is a password even where it reads like a version or a name."""
+"""Commands whose argument is a password even if it reads like a version or a name."""
 SPOKEN_WORDS = tuple({*_OF_LOGIN, *chain.from_iterable(beginnings for _, beginnings in (*_SPOKEN, *_PATTERNS))})
-"""What anything that is told by what is done with it begins with."""
+"""The beginnings of everything recognised by its use."""
 _NO_VALUE = re.compile(
     r"\w+=\w+[)\]}]*|_\w+|[\w.-]+\(.*|\$[A-Z{(].*|<.*|\{.*|[\w-]+/[\w./-]+|(?-i:[A-Z][A-Z0-9_]{0,5}|[A-Z0-9]+(?:-[A-Z0-9]+)+|[A-Z]+(?:_[A-Z0-9]+)+)|\d[\d.,:/%-]*\w{0,2}|v\d[\w.+-]*|\d+(?:st|nd|rd|th)|[\w-]+\.\w{2,4}|\d[\d.,:/%-]*[a-z]+|(?:user|host|server|node|db|app|test|dev|prod|stag(?:e|ing)|vm|box|env|bot|account|client|tenant|repo|slot|key)[-_]?\d+|(?:step|page|line|version|port|room|level|phase|part|section|chapter|item|option|day|week|year|q)[-_ ]?\d+.*"
     r"|(?:oauth|saml|ldap|ssh|tls|sha|md|utf|http|ipv|win|python|node|java|php|s|ec|k|x|h|p|i|mp|web|log|gpt|claude|llama)-?\d{1,4}(?:[.-]\w+)*|[a-z]\d{1,2}[a-z]",
@@ -111,11 +111,11 @@ _OF_KEY = re.compile(
 _MIXED_CASE = re.compile(
     r"(?=.{8})(?=.*[a-z][A-Z].*[a-z][A-Z])(?=.*(?:[A-Z]{2}[a-z]|(?<![a-z])[a-z]{1,2}[A-Z]|[A-Z][a-z][A-Z]))[A-Za-z]+"
 )
-"""Letters whose case changes as in no name."""
+"""Letters with the changing case of no name."""
 
 
 def spoken(marks: Landmarks, long_words: LongWords, is_harmless: Callable[[str], bool]) -> Iterator[Span]:
-    """Yield what the text gives away by what it does with it, as kind, start and end."""
+    """Yield the secrets revealed by their use in the text, as kind, start and end."""
     for pattern, beginnings in (*_SPOKEN, *_PATTERNS):
         for match in marks.matches(pattern, beginnings):
             yield from _given_away(match, pattern in _TAKING, is_harmless)

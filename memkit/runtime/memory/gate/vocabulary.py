@@ -1,6 +1,6 @@
-"""The words that plain clauses are made of, by kind: whom and what people tell of, and what they say of it.
+"""The words that plain clauses are made of, by kind: the people and things talked about, and what is said of them.
 
-Each is a pattern for one of some words. What is often said as a figure of speech (a zoo, a nightmare, hell) is in none.
+Each is a pattern for one of several words. Words often used figuratively (a zoo, a nightmare, hell) are in none.
 """
 
 from ..words.text import any_of
@@ -520,7 +520,7 @@ GOODS = any_of(
     hearing_aids medicines vaccines maps magazines textbooks children's_books crime_novels cookbooks films documentaries
     songs"""
 )
-"""What people make, mend, grow or sell for a living or for love."""
+"""Things that people make, mend, grow or sell for a living or as a hobby."""
 REMEDY = (
     "(?:"
     + any_of(
@@ -553,7 +553,7 @@ APPOINTMENT = any_of(
 FORCE = any_of(
     "navy army air_force police fire_brigade coastguard merchant_navy marines military reserves civil_service Senate"
 )
-"""What somebody serves in."""
+"""Organisations that somebody serves in."""
 NO_NAME = any_of(
     """Hope Regret Regrets Doubt Fear Denial Despair Bliss Peace Shame Guilt Sin Grief Sorrow Misery Poverty Exile
     Silence Darkness Shadows Light Love Hate Hatred Anger Rage Pain Pleasure Madness Sanity Insanity Reality Fantasy
@@ -572,4 +572,4 @@ NO_NAME = any_of(
     Hard_Knocks Pandemonium Purgatory Oblivion Obscurity Disgrace Sarcasm Clouds Castle Tower Bubble Shit Bullshit
     Rubbish Trash Garbage Idiots Morons Fools Everyone Everybody Someone Somebody Strangers"""
 )
-"""Words that are written like names and are none: who lives with Regret has no flatmate."""
+"""Words that are capitalised like names but are none: someone who lives with Regret has no flatmate."""
