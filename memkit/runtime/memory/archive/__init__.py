@@ -1,1 +1,1 @@
-"""Long-term memory as a whole: reading it, and the one way in."""
+"""Long-term memory as a whole: reading, and the only way to write."""

@@ -1,6 +1,6 @@
-"""Archival memory: records that last, in an append-only log that people can read, with one way in.
+"""Archival memory: lasting records in a human-readable append-only log, with a single way in.
 
-What only writing needs is imported by the first write: a search is a process of its own.
+Code needed only for writing is imported by the first write: a search is a process of its own.
 """
 
 import os
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 
 IMPORTED_AT_ONCE = 2000
-"""So many are kept or lost together: an index takes in a thousand in one go."""
+"""Batch size of an import, written completely or not at all: an index takes in a thousand at once."""
 USERS_AT_ONCE = 100
-"""Of so many users at most: each has an index of its own, which stays open until all is kept."""
+"""The most users per batch: each has its own index, which stays open until the batch is written."""
 BESIDE_UNLINKED = "-linked"
-"""Ends the name by which a writer goes on who has lines without links: those and linked ones do not mix."""
+"""Suffix of the new name of a writer that has lines without links: those and linked ones do not mix."""
 OFF_RECORD = Reason("off_record", "Memory is off in this conversation, so nothing is stored.")
 
 
@@ -83,13 +83,13 @@ class ArchivalStore(ArchiveReader):
         """Open the archive at ``path``, or one in memory that writes to ``log``.
 
         Raises:
-            ArchiveError: What is at ``path`` is no directory.
+            ArchiveError: ``path`` is not a directory.
         """
         root = Path(path) if path is not None else None
         if root is not None and root.exists() and not root.is_dir():
             raise ArchiveError(f"{root} is not a directory, so it cannot be a store.")
         if root is not None:
-            with suppress(OSError):  # what this clone keeps for itself goes by the folder, so there has to be one
+            with suppress(OSError):  # this clone's own state is named after the folder, so the folder must exist
                 root.mkdir(parents=True, exist_ok=True)
         if log is None and root is not None:
             log = ShardLog(root, clock=clock, observe=observe)
@@ -105,17 +105,17 @@ class ArchivalStore(ArchiveReader):
         self._given_gate = gate
 
     def offer(self, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
-        """Offer a draft to the write gate, carry out what it decides, and return that once it is on disk."""
+        """Offer a draft to the write gate, carry out its decision, and return the decision once it is on disk."""
         if not self.leaves_traces:
             return Decision("refused", None, (OFF_RECORD,))
         with self._change(origin.user_id) as change:
             return change.offer(draft, origin, consented=consented)
 
     def put(self, key: str, draft: Draft, origin: Origin, *, consented: bool = True) -> Decision:
-        """Offer ``draft`` as the exact value under ``key``, in the place of another value that is there now.
+        """Offer ``draft`` as the exact value under ``key``, replacing the current value, if any.
 
         Raises:
-            InvalidRecord: That is no key.
+            InvalidRecord: ``key`` is not a valid key.
         """
         if not key or key != " ".join(key.split()) or len(key) > MAX_NAME or not key.isprintable():
             raise InvalidRecord(f"A key is one line of 1 to {MAX_NAME} printable characters, such as shoe-size.")
@@ -127,9 +127,9 @@ class ArchivalStore(ArchiveReader):
     def import_many(
         self, pairs: Iterable[tuple[Draft, Origin]], *, consented: Callable[[str], bool] = lambda user_id: True
     ) -> Iterator[Decision]:
-        """Offer many drafts, with one lock and one sync for some thousand of them; yield what became of each.
+        """Offer many drafts, with one lock and one sync for some thousand of them; yield the decision on each.
 
-        What an import brought before is not written again, and what supersedes a record of the same import finds it.
+        Records from an earlier import are not written again; a draft may supersede a record of the same import.
         """
         from .transfer import Arrivals
 
@@ -147,13 +147,13 @@ class ArchivalStore(ArchiveReader):
     def restore(
         self, user_id: str, lines: Iterable[Mapping[str, JSON]], origin: Origin
     ) -> Iterator[list[Mapping[str, JSON]]]:
-        """Write the lines of an export as they are, for a person who brings a user back; yield what is on disk.
+        """Write the lines of an export unchanged, for a person who restores a user; yield the lines that are on disk.
 
-        This is the one way past the gate: an export says what was judged already. ``restorable`` says what may come.
+        This is the only way past the gate: an export was judged already. ``restorable`` tells which lines are accepted.
 
         Raises:
-            NotAllowed: It is no person who asks.
-            InvalidRecord: A line may not come; what was yielded is on disk, and nothing else is.
+            NotAllowed: The caller is not a person.
+            InvalidRecord: A line is not accepted; what was yielded is on disk, and nothing else is.
         """
         if origin.actor != "person":
             raise NotAllowed(f"Only a person can restore an export; this came from {origin.actor}.")
@@ -167,10 +167,10 @@ class ArchivalStore(ArchiveReader):
             yield written
 
     def keep(self, documents: "Iterable[KeptDocument]", origin: Origin, *, consented: bool = True) -> list[Decision]:
-        """Keep documents beside the records, with one lock and one sync; return what was decided about each.
+        """Store documents next to the records, with one lock and one sync; return the decision on each.
 
         Raises:
-            Refused: One of them may not be kept, and so none is.
+            Refused: One of them may not be stored, so none is.
         """
         if not self.leaves_traces:
             raise Refused([OFF_RECORD])
@@ -185,7 +185,7 @@ class ArchivalStore(ArchiveReader):
             return decisions
 
     def keep_longer(self, documents: "Iterable[tuple[StoredDocument, float]]", origin: Origin) -> None:
-        """Let documents that were read live on for so many minutes, where enough of their time has passed."""
+        """Extend the life of documents that were read by so many minutes, if enough of their time has passed."""
         from .keeping import due_for_refresh, refresh
 
         due = [
@@ -197,11 +197,11 @@ class ArchivalStore(ArchiveReader):
                     refresh(change, document, origin, minutes)
 
     def supersede(self, record_id: str, text: str, origin: Origin, *, reason: str = "") -> Decision:
-        """Offer ``text`` in place of a live record, which keeps its type, tags and scope and stays in the history.
+        """Offer ``text`` to replace a live record, which keeps its type, tags and scope and stays in the history.
 
         Raises:
-            RecordNotFound: This user does not have it.
-            NotAllowed: It is not live, or not any more: somebody else was quicker.
+            RecordNotFound: This user has no such record.
+            NotAllowed: It is not live, or no longer: somebody else was quicker.
         """
         from ..lifecycle.successors import corrected_draft
 
@@ -209,7 +209,7 @@ class ArchivalStore(ArchiveReader):
         by_person = origin.actor in PERSONS
         draft = corrected_draft(old, text, by_person=by_person, reason=mask(reason))
         if (item := item_of(old)) is not None:
-            draft = draft._replace(extra={**draft.extra, ITEM: list(item)})  # it still speaks for its document
+            draft = draft._replace(extra={**draft.extra, ITEM: list(item)})  # it still represents its document
         composed = kind_of(origin.actor) == "program"
         by = origin._replace(trust_cap=lowest_trust(origin.trust_cap, old.trust)) if composed else origin
         if not by_person:
@@ -221,20 +221,20 @@ class ArchivalStore(ArchiveReader):
             return change.offer(draft, in_place_of(old, by), consented=True)
 
     def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> str | None:
-        """Write down that a record was confirmed, contradicted, rejected, approved, forgotten or updated.
+        """Record that a record was confirmed, contradicted, rejected, approved, forgotten or updated.
 
-        What is said under taint waits for a person; then the id is returned under which it can be approved.
+        A mark made under taint waits for a person; the id under which it can be approved is then returned.
         """
         with self._change(origin.user_id) as change:
             return change.mark(op, record_id, origin, reason, fields)
 
     def resolve(self, record_id: str, origin: Origin, *, since: str | None = None, reason: str = "") -> "Resolution":
-        """Say of a record in an open question that it holds, since when; the others were true until then.
+        """Resolve an open question in favour of one record, since when it holds; the others were true until then.
 
-        Without ``since`` it holds since its own date, else since it was told.
+        Without ``since`` it holds since its own date, or else since it was told.
 
         Raises:
-            NotAllowed: It is no person who asks, the record is not live, or no question about it stands open.
+            NotAllowed: The caller is not a person, the record is not live, or it is in no open question.
             InvalidRecord: It would end before it begins.
         """
         if origin.actor != "person":
@@ -243,11 +243,11 @@ class ArchivalStore(ArchiveReader):
             return change.resolve(record_id, origin, since, reason)
 
     def merge(self, ids: Sequence[str], origin: Origin, *, text: str | None = None, reason: str = "") -> Decision:
-        """Offer one record in the place of several live ones; without ``text`` it says what they say together.
+        """Offer one record to replace several live ones; without ``text`` it combines their texts.
 
         Raises:
-            InvalidRecord: There are fewer than two, or they are not of one user and scope.
-            RecordNotFound: This user does not have one of them.
+            InvalidRecord: There are fewer than two, or they differ in user or scope.
+            RecordNotFound: This user lacks one of them.
             NotAllowed: One of them is not live.
         """
         with self._change(origin.user_id) as change:
@@ -259,19 +259,19 @@ class ArchivalStore(ArchiveReader):
     def revoke(
         self, source: "RevokedSource", origin: Origin, *, user_id: str | None = None, reason: str = ""
     ) -> "Revocation":
-        """Take back everything that came from a source, of one user or of all, and everything made of it.
+        """Take back everything that came from a source, for one user or all, and everything derived from it.
 
         Raises:
-            NotAllowed: It is no person who asks.
+            NotAllowed: The caller is not a person.
         """
         with self._change(*filter(None, [user_id])) as change:
             return change.revoke(source, origin, user_id, reason)
 
     def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
-        """Let the outcome of an action move the confidence of the live records it used; return which those were.
+        """Adjust the confidence of the live records that an action used by its outcome; return those records' ids.
 
-        It says nothing about where they come from, so it makes none of them more trusted. One that was seen under
-        taint moves none, and none takes a record that was said or checked below what may enter a prompt.
+        An outcome says nothing about a record's origin, so it makes none more trusted. Outcomes seen under taint
+        change nothing, and none lowers a record that was said or checked below the threshold for entering a prompt.
         """
         if origin.tainted_by:
             return []
@@ -281,7 +281,7 @@ class ArchivalStore(ArchiveReader):
             return [id for id in dict.fromkeys(ids) if change.learn(op, id, program, reason, floor=floor)]
 
     def echo(self, record_id: str, origin: Origin) -> Decision:
-        """Decide that an offer repeats a record which was recalled before: no new evidence, and told so."""
+        """Decide, and report, that an offer repeats a recalled record, which is no new evidence."""
         stored = self.get(record_id, user_id=origin.user_id)
         status = stored.status if stored else "gone"
         reason = Reason("recalled", f"It repeats {record_id}, which was recalled; that is no new evidence.")
@@ -296,7 +296,7 @@ class ArchivalStore(ArchiveReader):
     def edit_core(
         self, user_id: str, section: str, text: str, origin: Origin, *, reason: str = "", consented: bool = True
     ) -> Decision:
-        """Offer ``text`` as the whole new content of a core section of the agent that ``origin`` names."""
+        """Offer ``text`` as the entire new content of a core section of the agent that ``origin`` names."""
         if not self.leaves_traces:
             return Decision("refused", None, (OFF_RECORD,))
         with self._change(user_id) as change:
@@ -304,15 +304,15 @@ class ArchivalStore(ArchiveReader):
             return change.edit_core(section, text, owner, reason, consented=consented, limit=limit)
 
     def set_consent(self, user_id: str, granted: bool, origin: Origin) -> None:
-        """Write down that a user agrees to being remembered, or no longer does."""
+        """Record that a user agrees to being remembered, or no longer does."""
         with self._change(user_id) as change:
             change.set_consent(granted, origin._replace(user_id=user_id))
 
     def allow(self, value: str, origin: Origin, *, reason: str = "") -> list[Tombstone]:
-        """Let a rejected or erased value, or that of a rejected record by its id, be told again; return what barred it.
+        """Allow a rejected or erased value, given as text or as a rejected record's id, again; return its tombstones.
 
         Raises:
-            NotAllowed: It is no person who asks.
+            NotAllowed: The caller is not a person.
         """
         from .view import ERASED
 
@@ -320,7 +320,7 @@ class ArchivalStore(ArchiveReader):
             return change.allow(value, origin, reason)
 
     def bury(self, user_id: str, values: Iterable[str]) -> int:
-        """Bar the erased ``values`` of a user by keyed digests, written in one batch; return how many there are.
+        """Bar the erased ``values`` of a user by keyed digests, written in one batch; return their number.
 
         Raises:
             NoTombstoneKey: The store's key is not here.
@@ -331,7 +331,7 @@ class ArchivalStore(ArchiveReader):
             return change.bury(user_id, values)
 
     def mended(self) -> list[ShardProblem]:
-        """Set torn lines aside, as any write does, and return what is wrong with the lines then."""
+        """Set torn lines aside, as every write does, and return the remaining problems with the lines."""
         with self._reading(NOBODY):
             torn = self._index.catalogue.chains.torn()
         if torn:
@@ -342,7 +342,7 @@ class ArchivalStore(ArchiveReader):
             return self._index.catalogue.chains.problems()
 
     def as_lines(self, lines: Iterable[Mapping[str, JSON]]) -> Iterator[tuple[str, bytes]]:
-        """Yield some lines as this clone would write them next, each with its name as a writer."""
+        """Yield some lines as this clone would write them next, each with the clone's name as a writer."""
         from ..log.log import linked
         from ..record.lines import encode_line
 
@@ -358,11 +358,11 @@ class ArchivalStore(ArchiveReader):
                 yield writer, encode_line(placed)
 
     def sweep(self, *, user_id: str | None = None, dry_run: bool = False) -> "Swept":
-        """Retire what the forgetting cycle finds due, of one user or of all, with one lock and one sync."""
+        """Retire the records due for forgetting, of one user or of all, with one lock and one sync."""
         from ..lifecycle.forgetting import ForgettingCycle
 
         with self._reading(user_id):
-            # What is shared is used by all, so everybody's counts are asked whomever is swept.
+            # Shared records are used by everyone, so everyone's counts are consulted whichever user is swept.
             cycle = ForgettingCycle(self.settings.forget, self._clock(), self._access.totals())
             swept = cycle.due(self._corpora(user_id), user_id)
         if dry_run or not swept.retired:
@@ -385,12 +385,12 @@ class ArchivalStore(ArchiveReader):
             return change.reflect(plan, note)
 
     def drop_stale_counts(self, *, user_id: str | None = None) -> int:
-        """Drop the access counts of records that no shard holds any more, and return how many."""
+        """Drop the access counts of records that no shard contains any more, and return how many."""
         with self._reading(user_id):
             return self._access.keep(lambda id: bool(self._index.catalogue.corpora_of_id(id)), user_id)
 
     def bring_back_access(self, user_id: str, counts: "Mapping[str, Use]") -> None:
-        """Put back what ``access_counts`` returned."""
+        """Restore what ``access_counts`` returned."""
         self._access.bring_back(user_id, counts)
 
     def tools(
@@ -402,7 +402,7 @@ class ArchivalStore(ArchiveReader):
         session_id: str | None = None,
         agent_id: str | None = None,
     ) -> "MemoryTools":
-        """Return the memory tools on this archive, those of one agent where the user has several."""
+        """Return the memory tools on this archive, those of one agent if the user has several."""
         from ..tiers.context import MainContext
         from ..tiers.tools import MemoryTools
 
@@ -421,7 +421,7 @@ class ArchivalStore(ArchiveReader):
         return self._given_gate
 
     def _mend(self) -> None:
-        """Set torn lines aside, also those of other writers; the locks are held."""
+        """Set torn lines aside, including those of other writers; the locks are held."""
         torn, mend = self._index.catalogue.chains.torn(), getattr(self._log, "mend", None)
         if torn and mend is not None:
             for shard in torn:
@@ -430,7 +430,7 @@ class ArchivalStore(ArchiveReader):
 
     @contextmanager
     def _batch(self, users: Users) -> "Iterator[Batch]":
-        """Hold the locks and give a batch, there where memory was moved to meanwhile."""
+        """Hold the locks and yield a batch, following memory if it was moved meanwhile."""
         with ExitStack() as held:
             try:
                 batch = held.enter_context(self._log.batch(users))
@@ -442,9 +442,9 @@ class ArchivalStore(ArchiveReader):
 
     @contextmanager
     def _change(self, *users: str) -> "Iterator[ArchiveChange]":
-        """Hold the locks, keep what was staged in log and index together or not at all, and tell of it.
+        """Hold the locks, write the staged lines to log and index together or not at all, and report the events.
 
-        Without ``users`` it may be about everybody.
+        Without ``users`` it may concern everyone.
         """
         from .change import ArchiveChange
 
@@ -480,7 +480,7 @@ class ArchivalStore(ArchiveReader):
 
 
 def _in_chunks(pairs: Iterable[tuple[Draft, Origin]]) -> Iterator[tuple[list[tuple[Draft, Origin]], set[str]]]:
-    """Yield the offers of an import by as many as are written at once, with the users whom they are about."""
+    """Yield the offers of an import in batches of the size written at once, with the users that they concern."""
     chunk, users = list[tuple[Draft, Origin]](), set[str]()
     for pair in pairs:
         if len(chunk) == IMPORTED_AT_ONCE or (len(users) == USERS_AT_ONCE and pair[1].user_id not in users):

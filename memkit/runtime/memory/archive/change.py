@@ -1,4 +1,4 @@
-"""One change of the archive: what is written while the locks are held, kept together, and told when it is kept."""
+"""One change of the archive: staged while the locks are held, written atomically, and reported once written."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -63,17 +63,17 @@ if TYPE_CHECKING:
 
 MARKS = ("confirm", "contradict", "reject", "approve", "forget", "update", "retire", "restore", "allow", "revoke")
 VERDICTS = ("approve", "reject", "revoke")
-"""What is said of something that waits."""
+"""Verdicts on something that waits for a person."""
 PERSON_ONLY = ("approve", "allow", "revoke")
 TOLD_AS = {"admitted": "write", "merged": "merge", "quarantined": "quarantine", "refused": "refusal"}
-"""What the account of events calls the decisions of the gate."""
+"""The names of the gate's decisions in the account of events."""
 MARK_TOLD_AS = {"retire": "retirement"}
-"""What it calls marks that it names differently."""
+"""The marks with another name there."""
 UNCHECKED = "Erased values could not be told from others: the store's key is not here."
 
 
 class ArchiveChange:
-    """Lines on their way into log and index, and what to tell of them."""
+    """Lines to be written to log and index, and the events to report."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class ArchiveChange:
         asks_always: bool = False,
     ) -> None:
         self.events: list[dict[str, object]] = []
-        """What happened, to be told once it is on disk. Nothing here repeats a refused text."""
+        """Events to be reported once they are on disk. They never repeat a refused text."""
         self.index = index
         self._batch = batch
         self._gate = gate
@@ -100,7 +100,7 @@ class ArchiveChange:
         self._new_id = new_id
 
     def offer(self, draft: Draft, origin: Origin, *, consented: bool) -> Decision:
-        """Let the gate judge a draft, carry out what it decides, and return that."""
+        """Let the gate judge a draft, carry out its decision, and return the decision."""
         agreed = consented and self._agreed(origin)
         judgement = self._gate().judge(draft, origin, self._view, consented=agreed)
         if judgement.decision == "refused":
@@ -118,7 +118,7 @@ class ArchiveChange:
         return self.decided(origin, judgement.decision, record.id, judgement.reasons, supersedes=gone)
 
     def bring(self, draft: Draft, origin: Origin, arrivals: "Arrivals", *, consented: bool) -> Decision:
-        """Offer a draft of an import, unless it was here before, and return what became of it."""
+        """Offer an imported draft, unless it was here before, and return the decision."""
         linked = arrivals.linked(draft)
         decision = arrivals.known(self.index, linked, origin)
         if decision is None:
@@ -129,10 +129,10 @@ class ArchiveChange:
         return decision
 
     def mark(self, op: str, record_id: str, origin: Origin, reason: str, fields: Mapping[str, JSON]) -> str | None:
-        """Write down what happened to a record, or what is to be thought of an event.
+        """Write an event about a record, or a verdict on another event.
 
-        A secret in the reason is masked, one in the fields refused. What is said under taint waits for a person: then
-        the id is returned under which it can be approved.
+        A secret in the reason is masked, one in the fields refused. A mark made under taint waits for a person: the id
+        under which it can be approved is then returned.
         """
         _check_mark(op, origin, fields)
         self._check_event(fields, origin)
@@ -156,15 +156,15 @@ class ArchiveChange:
         return None
 
     def _check_waits(self, name: str, id: str) -> None:
-        """Raise NotAllowed where somebody turned down or took back already an edit or a wish that is to be approved."""
+        """Raise NotAllowed if an edit or a request to be approved was already rejected or revoked."""
         said = [event.op for event in self.index.corpus(name).events(target=id) if event.op in VERDICTS]
         if said and said[-1] != "approve":
             raise NotAllowed(f"{id} was turned down already, and waits no more. Say it anew.")
 
     def learn(self, op: str, record_id: str, origin: Origin, reason: str, *, floor: float) -> bool:
-        """Write down that an action which used a record succeeded or failed, where that may move it; return whether.
+        """Record that an action which used a record succeeded or failed, if that may change it; return whether.
 
-        It may not where the record is not live, or was said or checked and would fall below ``floor``.
+        It may not if the record is not live, or was said or checked and would fall below ``floor``.
         """
         name = self.index.corpus_holding(record_id, origin.user_id)
         record = self.index.corpus(name).live(record_id) if name is not None else None
@@ -179,12 +179,12 @@ class ArchiveChange:
         return True
 
     def merge(self, ids: Sequence[str], text: str | None, origin: Origin, reason: str) -> Decision:
-        """Offer one record in the place of several, and let them be superseded where the gate takes it."""
+        """Offer one record to replace several, which are superseded if the gate accepts it."""
         from ..lifecycle.successors import merged_draft
 
         parents = [self._live(id, origin.user_id) for id in dict.fromkeys(ids)]
         draft = merged_draft(parents, text, mask(reason))
-        # Words that nobody wrote anew are worth as much as the least of those they were made of.
+        # Words that nobody rewrote are worth as much as the weakest of their sources.
         composer = origin if text is not None else _composed(origin._replace(actor="program"), parents)
         if text is not None and origin.actor not in PERSONS:
             composer = worded_anew(origin, ids, union(*(record.taint for record in parents)))
@@ -204,7 +204,7 @@ class ArchiveChange:
         return self._put_in_place(draft, judgement, parents, writer=writer, origin=origin, reason=reason)
 
     def consolidate(self, plan: "ConsolidationPlan", note: str) -> "Consolidated":
-        """Write down what a plan says and return what came of it; each new record says ``note``, what it comes from."""
+        """Write what a plan contains and return the result; each new record has ``note``, which says its sources."""
         from ..lifecycle.consolidation import Consolidated
         from ..lifecycle.successors import merged_draft
 
@@ -235,7 +235,7 @@ class ArchiveChange:
     def _replaced(
         self, draft: Draft, parents: Sequence[Record], how: str, note: str, refused: list[str]
     ) -> "Succession | None":
-        """Let what a program made of live ``parents`` take their place, where the gate has nothing against it."""
+        """Let what a program made of live ``parents`` replace them, if the gate has no objection."""
         from ..lifecycle.consolidation import Succession
 
         draft, origin = draft._replace(extra={**draft.extra, CONSOLIDATED: note}), _composer(parents)
@@ -251,7 +251,7 @@ class ArchiveChange:
         return Succession(decision.id or "", ids)
 
     def reflect(self, plan: "Reflection", note: str) -> "Reflected":
-        """Write down what a plan concludes, each with the ids of what it was drawn from, and retire what is stale."""
+        """Write the conclusions of a plan, each with the ids of its sources, and retire the stale ones."""
         from ..lifecycle.reflection import Concluded, Reflected
 
         drawn: list[Concluded] = []
@@ -279,7 +279,7 @@ class ArchiveChange:
         return Reflected(tuple(drawn), tuple(old.id for old in plan.stale), tuple(refused))
 
     def _moved(self, compression: "Compression") -> list[str] | None:
-        """Return the records that entries of a core section moved to; None where the gate would not have all of it."""
+        """Return the records that entries of a core section moved to; None if the gate did not accept all of it."""
         program = Origin("program", compression.user_id, agent_id=compression.agent_id)
         judged = (self._gate().judge(draft, program, self._view).decision for draft in compression.moved)
         if not all(decision in ("admitted", "merged") for decision in judged):
@@ -289,7 +289,7 @@ class ArchiveChange:
         return [decision.id for decision in offered if decision.decision == "admitted" and decision.id]
 
     def revoke(self, source: "RevokedSource", origin: Origin, user_id: str | None, reason: str) -> "Revocation":
-        """Take back everything that came from a source and everything made of it."""
+        """Take back everything that came from a source and everything derived from it."""
         from ..lifecycle.revocation import revocation
 
         _check_mark("revoke", origin, EMPTY)
@@ -298,7 +298,7 @@ class ArchiveChange:
         taken = [(thing.id, thing.user_id, _scope(thing)) for thing in found.records]
         taken += [(thing.id, thing.user_id, _scope(thing)) for thing in (*found.marks, *found.core)]
         for id, owner, scope in taken:
-            # What is past its time of grace is taken back too: otherwise it would return with what had replaced it.
+            # What is past its grace period is taken back, too: otherwise it would return when its successor goes.
             own, why = origin._replace(user_id=owner), reason or f"revoked: {source}"
             self.write_event("revoke", id, own, reason=why, scope=scope)
             self._tell("revoke", own, [id], mask(why))
@@ -307,7 +307,7 @@ class ArchiveChange:
     def edit_core(
         self, section: str, text: str, origin: Origin, reason: str, *, consented: bool, limit: int | None = None
     ) -> Decision:
-        """Let the gate judge the new content of a core section, write it down, and return what was decided."""
+        """Let the gate judge the new content of a core section, write it, and return the decision."""
         if limit is not None and len(text) > limit:
             long = Reason("too_long", f"{section} would have {len(text):,} characters and may have {limit:,}.")
             return self.decided(origin, "refused", None, (long,), section=section)
@@ -326,15 +326,15 @@ class ArchiveChange:
     def judge_document(
         self, value: JSON, origin: Origin, *, consented: bool
     ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
-        """Return why a document may not be kept, and what masks in it what the policy does not let in."""
+        """Return why a document may not be stored, and a function that masks what the policy does not admit."""
         return self._gate().judge_document(value, origin, consented=consented and self._agreed(origin))
 
     def now(self) -> datetime:
-        """Return the moment of this change."""
+        """Return the time of this change."""
         return self._clock()
 
     def set_consent(self, granted: bool, origin: Origin) -> None:
-        """Write down that a user agrees to being remembered, or no longer does."""
+        """Record that a user agrees to being remembered, or no longer does."""
         self._check_event(EMPTY, origin)
         event_id = self.write_event("consent", "consent", origin, fields={"granted": granted})
         self._tell("consent", origin, [event_id], "granted" if granted else "withdrawn")
@@ -347,7 +347,7 @@ class ArchiveChange:
         stored = self.index.corpus(name).stored(value) if name else None
         lifted = list(self._view.tombstones.of(origin.user_id, stored.record.text if stored else value))
         for kind, target, scope in lifted:
-            # Beside a keyed digest nothing may stand that says whose value it was.
+            # Next to a keyed digest there must be nothing that reveals whose value it was.
             owner, why = (Origin(origin.actor, ERASED), "") if kind == "erased" else (origin, reason)
             self.write_event("allow", target, owner, reason=why, scope=scope)
         if lifted:
@@ -355,7 +355,7 @@ class ArchiveChange:
         return lifted
 
     def bury(self, user_id: str, values: Iterable[str]) -> int:
-        """Bar erased values by keyed digests and return how many there are."""
+        """Bar erased values by keyed digests and return their number."""
         key = self._tombstone_key()
         events = list(burials(key, user_id, values, now=self._clock(), new_id=self._new_id))
         for event in events:
@@ -364,7 +364,7 @@ class ArchiveChange:
         return len(events)
 
     def resolve(self, record_id: str, origin: Origin, since: str | None, reason: str) -> "Resolution":
-        """Write down that a live record holds, and that what it cannot be true together with ended where it begins."""
+        """Record that a live record holds, and that the records it contradicts ended where it begins."""
         from ..lifecycle.questions import resolution
 
         _check_mark("confirm", origin, {})
@@ -391,7 +391,7 @@ class ArchiveChange:
         origin: Origin,
         reason: str,
     ) -> Decision:
-        """Write down a record that the gate took, and that its parents are superseded by it."""
+        """Write a record that the gate accepted, and that it supersedes its parents."""
         record = self._record(draft, writer, judgement)
         self._write(record.to_data())
         for parent in parents:
@@ -400,16 +400,16 @@ class ArchiveChange:
         return self.decided(origin, judgement.decision, record.id, judgement.reasons, merges=ids)
 
     def _give_way(self, record: Record, other_id: str, origin: Origin, reason: str) -> None:
-        """Write down that another record takes the place of a live one."""
+        """Write that another record replaces a live one."""
         fields = {"by": other_id}
         self.write_event("supersede", record.id, origin, reason=reason, scope=_scope(record), fields=fields)
 
     def require_live(self, id: str, user_id: str) -> "Folded":
-        """Return a record in its present state, which has to be live now that the locks are held.
+        """Return a record in its present state, which must be live now that the locks are held.
 
         Raises:
-            RecordNotFound: This user does not have it.
-            NotAllowed: It is not live, or not any more: somebody else was quicker.
+            RecordNotFound: This user has no such record.
+            NotAllowed: It is not live, or no longer: somebody else was quicker.
         """
         name = self.index.corpus_holding(id, user_id)
         folded = self.index.corpus(name).stored(id) if name else None
@@ -426,7 +426,7 @@ class ArchiveChange:
         return folded.record
 
     def restore(self, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> bool:
-        """Write a line of an export as it is and return True; False where it is here already."""
+        """Write a line of an export unchanged and return True, or False if it is here already."""
         from .transfer import brought
 
         found = brought(self.index, self._view.tombstones, user_id, data, shared)
@@ -437,7 +437,7 @@ class ArchiveChange:
         return not found.is_here
 
     def _agreed(self, origin: Origin) -> bool:
-        """Return whether the user agreed, where the store asks for that whoever it is that stores."""
+        """Return whether the user agreed, if the store requires that for every writer."""
         return not self._asks_always or consent(self.index.user(origin.user_id)) is True
 
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
@@ -456,12 +456,12 @@ class ArchiveChange:
             self._check_supersedes(draft.supersedes, draft.scope, origin.user_id)
             replaced = self._view.live(draft.supersedes)
         if judgement.record_fields.get("taint"):
-            return self.decided(origin, "merged", target, judgement.reasons)  # it is no evidence
+            return self.decided(origin, "merged", target, judgement.reasons)  # it is not evidence
         if kind_of(origin.actor) == "import":
             from .transfer import is_news
 
             if not is_news(self.index, draft, target, origin):
-                return Decision("merged", target, judgement.reasons)  # nothing to write, and so nothing to tell
+                return Decision("merged", target, judgement.reasons)  # nothing to write, and so nothing to report
         fields: dict[str, JSON] = {"confidence": draft.confidence}
         if url := judgement.record_fields.get("source_url", draft.source_url):
             fields["source_url"] = url
@@ -473,7 +473,7 @@ class ArchiveChange:
         return self.decided(origin, "merged", target, judgement.reasons, supersedes=[replaced and replaced.id])
 
     def _check_event(self, fields: Mapping[str, JSON], origin: Origin) -> None:
-        """Tell and raise that an event may not be written, where something in it may not."""
+        """Report and raise a refusal if something in an event may not be written."""
         from ..gate.gate import event_problems
 
         if problems := event_problems(fields, origin):
@@ -491,8 +491,8 @@ class ArchiveChange:
         fields: Mapping[str, JSON] = EMPTY,
         agent: str | None = None,
     ) -> str:
-        """Write an event and return its id; ``agent`` is whose core section it is about."""
-        from ..record.events import Event  # a record alone needs none
+        """Write an event and return its id; ``agent`` is the agent whose core section it is about."""
+        from ..record.events import Event  # records alone do not need it
 
         event = Event(
             id=self._id_for(origin), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
@@ -503,16 +503,16 @@ class ArchiveChange:
         return event.id
 
     def _id_for(self, origin: Origin) -> str:
-        """Return the id that the origin wants for the first line, and a new one for every other."""
+        """Return the id that the origin requests for the first line, and a new one for every other."""
         first = origin.first_id
         return self._new_id() if first is None or self.index.catalogue.corpora_of_id(first) else first
 
     def _write(self, data: Mapping[str, JSON], record: Record | None = None) -> None:
-        """Stage a line and enter it; that of a ``record``, with others where it may wait for them."""
+        """Stage and index a line; that of a ``record`` may wait to be indexed together with others."""
         data = unplaced(data)
         kept = self._sealer.seal(data)
         name, owner = corpus_of(data), str(data.get("user_id", ""))
-        self.index.without_waiting(name)  # before the line is entered, everything earlier has to be
+        self.index.without_waiting(name)  # everything earlier must be indexed before this line
         chains, writer = self.index.entered.chains, self._batch.writer_in(name)
         parent = self.index.waiting.tail(writer, owner) or chains.tail(writer, owner)
         placed, link = linked(kept, parent, key=chains.key_for(writer))
@@ -533,7 +533,7 @@ class ArchiveChange:
         supersedes: Sequence[str | None] = (),
         merges: JSON = (),
     ) -> Decision:
-        """Tell and return what the gate decided."""
+        """Report and return the gate's decision."""
         event = TOLD_AS[decision]
         more: dict[str, str] = {}
         if decision != "refused" and self._view.tombstones.cannot_be_checked():
@@ -550,14 +550,14 @@ class ArchiveChange:
         return Decision(decision, id, reasons)
 
     def _tell(self, event: str, origin: Origin, ids: list[str], reason: str, **more: Any) -> None:
-        # A refused offer may have had its secret in a name.
+        # A refused offer may contain its secret in a name.
         who = {"actor": origin.actor, "user_id": mask(origin.user_id)}
         when = {"session_id": origin.session_id and mask(origin.session_id), "turn_id": origin.turn_id}
         self.events.append({"event": event, **who, **when, "ids": ids, "reason": reason or None, **more})
 
 
 def _composer(parents: Sequence[Record]) -> Origin:
-    """Return the origin of what a program composes of ``parents``: their session, and the least of their trust."""
+    """Return the origin of a program's composition of ``parents``: their session, and their lowest trust."""
     sessions, agents = {record.session_id for record in parents}, {record.agent_id for record in parents}
     origin = Origin(
         actor="program",
@@ -569,7 +569,7 @@ def _composer(parents: Sequence[Record]) -> Origin:
 
 
 def _composed(origin: Origin, parents: Sequence[Record]) -> Origin:
-    """Return ``origin`` for words that nobody wrote anew: the least trust of ``parents``, and all that steered them."""
+    """Return ``origin`` for words that nobody rewrote: the lowest trust of ``parents``, and their combined taint."""
     least = lowest_trust(*(record.trust for record in parents))
     return origin._replace(trust_cap=least, taint=union(origin.tainted_by, *(record.taint for record in parents)))
 
@@ -579,7 +579,7 @@ def _scope(thing: "Record | Event") -> str:
 
 
 def _check_validity(folded: "Folded | None", changes: Mapping[str, JSON]) -> None:
-    """Raise InvalidRecord where ``changes`` would end a record's validity before it begins."""
+    """Raise InvalidRecord if ``changes`` would end a record's validity before it begins."""
     if folded is None:
         return
     record = with_fields(folded.record, {key: value for key, value in changes.items() if value is not None})
@@ -601,7 +601,7 @@ def _check_mark(op: str, origin: Origin, fields: Mapping[str, JSON]) -> None:
 
 
 def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, now: datetime) -> Record:
-    """Return the record to write, or raise InvalidRecord naming what is wrong with it."""
+    """Return the record to write; raise InvalidRecord naming a faulty field."""
     reserved = [key for key in RESERVED if key in draft.extra]
     if reserved:
         raise InvalidRecord(f"{', '.join(reserved)} cannot be fields of a record.")
@@ -611,7 +611,7 @@ def record_from(draft: Draft, origin: Origin, judgement: Judgement, *, id: str, 
     taken = IMPORTED_FIELDS if kind_of(origin.actor) == "import" else BESIDE_DRAFT
     data |= {key: brought[key] for key in taken if brought.get(key) is not None}
     created = str(data["created_at"])
-    data["created_at"] = created if created.endswith("Z") else kept_time(created)  # an import brings any zone
+    data["created_at"] = created if created.endswith("Z") else kept_time(created)  # an import brings any time zone
     data |= judgement.record_fields
     if related := _relations(data):
         data |= related
@@ -628,7 +628,7 @@ LINKING = frozenset(("my", "our", "the", "makes", "builds", "produces", "manufac
 
 
 def may_relate(text: str) -> bool:
-    """Return whether ``text`` may say how two things hang together: it names two, or one of the user's own affairs.
+    """Return whether ``text`` may relate two things: it names two, or one of the user's own affairs.
 
     >>> may_relate("Bob is the CTO of Acme"), may_relate("Ada drinks tea"), may_relate("i like tea")
     (True, False, False)
@@ -638,9 +638,9 @@ def may_relate(text: str) -> bool:
 
 
 def _relations(data: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return what a record tells of how things hang together: as it was given, where its text names both, or as read.
+    """Return a record's relations: as given, if its text names both sides, or as read from the text.
 
-    A turn of somebody's conversation that an import brought says "I" of whoever it names as its speaker.
+    In an imported conversation turn, "I" means the person that the turn names as its speaker.
     """
     text, given = str(data["text"]), data.get("relation")
     is_turn = data.get("actor") == "import" and data.get("session_id")

@@ -1,4 +1,4 @@
-"""How a document is kept: the gate is asked, its versions are lines, and a record is derived of what text it has."""
+"""How a document is stored: the gate judges it, its versions are lines, and its text becomes a derived record."""
 
 import json
 from collections.abc import Iterator
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 1024 * 1024
 FRESHNESS = 0.1
-"""A share of its time to live: a document that was read is kept longer once so much of it has passed."""
+"""Share of the time to live that must have passed before reading a document extends it."""
 
 
 class KeptDocument(NamedTuple):
-    """What a program wants kept."""
+    """A document to be stored."""
 
     kind: str
     space: str
     name: str
     value: JSON
-    """What is to be read back; None for a document that goes."""
+    """The value to be read back; None to delete the document."""
     draft: Draft | None = None
-    """What record is to be derived of it, where it has a text."""
+    """The record to be derived from it, if it has a text."""
     until: str | None = None
     more: "Mapping[str, JSON]" = EMPTY
-    """What the program notes beside it."""
+    """Additional data of the program."""
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Return what tells it from every other document of its user."""
+        """Return what distinguishes it from every other document of its user."""
         return self.kind, self.space, self.name
 
 
 def keep(change: "ArchiveChange", kept: KeptDocument, origin: Origin, *, consented: bool) -> Decision:
-    """Judge a document and what is derived of it, write down both, and return what was decided."""
+    """Judge a document and its derived record, write both, and return the decision."""
     documents = Documents(change.index.user(origin.user_id), change.now())
     standing = documents.get(*kept.place)
     number, record = documents.head(*kept.place)
@@ -67,13 +67,13 @@ def keep(change: "ArchiveChange", kept: KeptDocument, origin: Origin, *, consent
 
 
 def due_for_refresh(document: StoredDocument, minutes: float, now: datetime) -> bool:
-    """Return whether so much of a document's time has passed that it is worth a line to give it more."""
+    """Return whether enough of a document's time has passed that an extension is worth a line."""
     gained = now + timedelta(minutes=minutes * (1 - FRESHNESS))
     return document.until is not None and gained > parse_time(document.until)
 
 
 def refresh(change: "ArchiveChange", document: StoredDocument, origin: Origin, minutes: float) -> None:
-    """Let a document that was read live on for as long as one that is new."""
+    """Give a document that was read the lifetime of a new one."""
     until = change.now() + timedelta(minutes=minutes)
     fields = _place(document, document.number + 1) | {
         "again": document.id, "kept_at": document.at, "until": to_text(until), "record": document.record,
@@ -83,7 +83,7 @@ def refresh(change: "ArchiveChange", document: StoredDocument, origin: Origin, m
 
 
 def as_json(value: JSON) -> str:
-    """Return a value as JSON that gives it back, what JSON calls no number included; raises InvalidRecord."""
+    """Return a value as JSON that restores it, including NaN and infinities; raise InvalidRecord."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return text if text.isprintable() or is_utf8(text) else json.dumps(value, separators=(",", ":"))
@@ -100,7 +100,7 @@ def _says_the_same(standing: StoredDocument, text: str, kept: KeptDocument) -> b
 def _derived(
     change: "ArchiveChange", kept: KeptDocument, origin: Origin, standing: StoredDocument | None, *, consented: bool
 ) -> Decision | None:
-    """Offer the record of a document in the place of the one that stood for it; None where it has no text."""
+    """Offer the record of a document to replace its earlier one; return None if the document has no text."""
     before = standing.record if standing else None
     if kept.draft is None:
         if before is not None:

@@ -1,6 +1,6 @@
-"""What can be asked of the archive: every question folds the append-only log through an index that follows it.
+"""Queries on the archive: each folds the append-only log through an index that follows it.
 
-A search at the command line is a process of its own, so what only some questions need is imported when they are asked.
+A search at the command line is a process of its own, so code that only some queries need is imported by them.
 """
 
 import json
@@ -58,13 +58,13 @@ Answer = TypeVar("Answer")
 
 
 def unobserved(event: dict[str, object]) -> None:
-    """Take notice of nothing."""
+    """Do nothing."""
 
 
 NOBODY = ""
-"""Whom a question is about that only asks for what is shared."""
+"""The user of a query that only asks for shared records."""
 MOST_USED = 5
-"""Records that the list of the most used ones names."""
+"""The number of records in the list of the most used ones."""
 
 
 def _beginning(one: str, other: str) -> str:
@@ -85,9 +85,9 @@ def _merged(held: Iterable[Iterator[Record]]) -> Iterator[Record]:
 
 
 def _sorted_aside(held: Iterable[Iterator[Record]]) -> Iterator[Record]:
-    """Yield the records of many corpora in the order in which they were told, of which one at a time is read.
+    """Yield the records of many corpora in the order they were told, reading one corpus at a time.
 
-    They are sorted by SQLite, in a file without a name where they are many.
+    SQLite sorts them, in an unnamed file if there are many.
     """
     with closing(sqlite3.connect("", isolation_level=None)) as aside:
         aside.execute("CREATE TABLE told(moment TEXT, data TEXT)")
@@ -100,7 +100,7 @@ def _sorted_aside(held: Iterable[Iterator[Record]]) -> Iterator[Record]:
 
 
 class ArchiveReader:
-    """Long-term memory of many users, for reading: as it stands, or as a commit held it."""
+    """Long-term memory of many users, for reading: the present state, or that of a commit."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class ArchiveReader:
         keys: StoreKeys = NO_KEYS,
         vectors: "Callable[[], VectorIndex] | None" = None,
     ) -> None:
-        """Read ``log``; its index lies in the store at ``path`` or else in ``cache``, and in memory without either."""
+        """Read ``log``; its index is in the store at ``path`` or else in ``cache``, or in memory without either."""
         self.settings = settings or MemorySettings()
         self.path = path
         if path is not None:
@@ -125,27 +125,27 @@ class ArchiveReader:
         self._sealer = keys.sealer
         self._vectors = vectors
         self.foreign: Callable[[str], bool] | None = None
-        """Says of a writer whether they are another clone's, and nobody here trusted the store."""
+        """Returns whether a writer belongs to another clone and nobody here trusted the store."""
         self._guard = threading.RLock()
         self._readers = 0
-        """How many questions are being answered, one within the other."""
+        """The number of nested queries in progress."""
         self._strange: dict[str, bool] = {}
         self._no_strangers: bool | None = None
-        """Whether all writers are known, as of most stores: then no record has to be looked up."""
+        """Whether all writers are known, as in most stores: then no record has to be looked up."""
         self._in_question: frozenset[str | None] = frozenset()
-        """Whom they are about."""
+        """The users that those queries concern."""
         self._cache = cache
         self._path = path
         self.moved: Callable[[], Log | None] = lambda: None
-        """Says where memory went since it was opened; None where it is where it was."""
+        """Returns where memory moved to since it was opened; None if it did not move."""
         self._read_from(log)
         self._closed = False
         self.damage: list[ShardProblem] = []
-        """What was found wrong with the lines of the shards, or moved back; each was told once."""
+        """Problems found in the lines of the shards, or lines moved back; each was reported once."""
         self._told: tuple[object, ...] = ()
-        """The catalogue and what it held when that was last looked for."""
+        """The catalogue, and its content at the last check."""
         self.leaves_traces = True
-        """False while nothing may be written on anybody's behalf: no use is counted, and every write is refused."""
+        """False while nothing may be written on anyone's behalf: no use is counted, and every write is refused."""
 
     def _read_from(self, log: Log) -> None:
         self._log = log
@@ -153,12 +153,12 @@ class ArchiveReader:
         self._index = Index(log, folder, self._observe, self._forgotten_before, sealer=self._sealer)
 
     def keep_index_in(self, folder: Path) -> None:
-        """Keep the index in a folder from now on, of an archive that would have it in memory."""
+        """Keep the index of an in-memory archive in a folder from now on."""
         self._cache = folder
         self._read_from(self._log)
 
     def _follow_move(self) -> bool:
-        """Go on where memory was moved to meanwhile; return whether it was moved."""
+        """Follow memory to where it was moved meanwhile; return whether it was moved."""
         if (log := self.moved()) is None:
             return False
         self._index.release()
@@ -168,24 +168,24 @@ class ArchiveReader:
 
     @property
     def state_folder(self) -> Path | None:
-        """Return the folder of what this clone is in the middle of; None for an archive in memory."""
+        """Return the folder of this clone's work in progress; None for an archive in memory."""
         return state_folder(self._path) if self._path else None
 
     @cached_property
     def _access(self) -> "AccessCounts":
-        """Return how often each record was used, on this machine."""
+        """Return the access counts of each record on this machine."""
         from ..index.catalogue import AccessCounts
 
         return AccessCounts(state_folder(self._path) / "access" if self._path else None)
 
     def count_in(self, counts: "AccessCounts") -> None:
-        """Count uses somewhere else from now on, such as where other instances count theirs."""
+        """Count uses elsewhere from now on, for example where other instances count theirs."""
         self._access = counts
 
     # ------------------------------------------------------------------ records
 
     def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
-        """Return a record in its present state with its history; another user's id is None."""
+        """Return a record in its present state with its history, None if it belongs to another user."""
         with self._reading(user_id):
             name = self._index.corpus_holding(record_id, user_id)
             folded = self._index.corpus(name).stored(record_id) if name else None
@@ -196,7 +196,7 @@ class ArchiveReader:
             )
 
     def ids_beginning(self, beginning: str, *, user_id: str | None = None, most: int = 5) -> list[str]:
-        """Return the ids of lines that begin so, in order and at most so many; of one user, those about them."""
+        """Return up to ``most`` line ids with this prefix, in order; given a user, only of lines about them."""
         with self._reading(user_id):
             catalogue = self._index.catalogue
             found = catalogue.ids_beginning(beginning, most if user_id is None else -1)
@@ -204,7 +204,7 @@ class ArchiveReader:
             return [id for id in found if visible is None or visible & {*catalogue.corpora_of_id(id)}][:most]
 
     def shortened(self, ids: Iterable[str], least: int = 6) -> dict[str, str]:
-        """Return for each id of a line how it begins, in as many letters as no other id begins with."""
+        """Return for each line id its shortest prefix that no other id has."""
         with self._reading(None):
             found: dict[str, str] = {}
             for id in ids:
@@ -215,7 +215,7 @@ class ArchiveReader:
             return found
 
     def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
-        """Return what was decided about the offer that wrote a line with this id, None where there is no such line."""
+        """Return the decision on the offer that wrote a line with this id, None if there is no such line."""
         with self._reading(user_id):
             names = self._index.catalogue.corpora_of_id(first_id)
             visible = (name for name in names if name in (SHARED, user_corpus(user_id)))
@@ -227,7 +227,7 @@ class ArchiveReader:
             return decision_behind(json.loads(line))
 
     def forgotten_since(self, record_id: str, *, user_id: str | None = None) -> str | None:
-        """Return when a record was retired or superseded that is kept in the shards only; None for any other."""
+        """Return when a retired or superseded record that only the shards still hold was closed; None for any other."""
         with self._reading(user_id):
             names = self._index.catalogue.corpora_of_id(record_id)
             visible = [name for name in names if user_id is None or name in (SHARED, user_corpus(user_id))]
@@ -245,10 +245,10 @@ class ArchiveReader:
         as_of: str | datetime | None = None,
         limit: int | None = None,
     ) -> list[Record]:
-        """Return records in the order of their ids: a user's own and the shared ones, or everybody's for None.
+        """Return records in order of id: a user's own and the shared ones, or everyone's for None.
 
-        With ``as_of`` those that were true then, which takes in what was superseded since; ``status`` is passed over.
-        The status ``held`` stands for what is live and what would be, if somebody here could read its text.
+        With ``as_of``, return those true then, including records superseded since; ``status`` is ignored. The status
+        ``held`` covers live records and those that would be live if somebody here could read their text.
         """
         moment = parse_time(as_of) if as_of is not None else None
         first = "live" if moment or status == "held" else status
@@ -283,7 +283,7 @@ class ArchiveReader:
         session_id: str | None = None,
         status: str | None = "live",
     ) -> Iterator[Record]:
-        """Yield what ``records`` returns, the oldest first; the archive is held meanwhile, and they are not."""
+        """Yield what ``records`` returns, oldest first; the archive is held meanwhile, the records are not."""
         wanted = set(tags)
         states = ("live", "sealed") if status == "held" else (status,)
         with self._reading(user_id):
@@ -292,7 +292,7 @@ class ArchiveReader:
                 for corpus in self._corpora(user_id)
                 for state in states
             )
-            # Beyond these the first corpus is closed before the last one is opened, and none can be read on.
+            # Beyond this number, the first corpus is closed before the last one is opened, and none can be read on.
             together = _sorted_aside if len(self._names(user_id)) > OPEN_AT_ONCE else _merged
             for record in together(held):
                 if wanted <= set(record.tags) and scope in (None, record.scope):
@@ -308,7 +308,7 @@ class ArchiveReader:
         before: str | None = None,
         limit: int = 50,
     ) -> list[Record]:
-        """Return what a user may see, the newest first, beginning ``before`` an id: as much as is shown at a time."""
+        """Return one page of what a user may see, newest first, beginning ``before`` an id."""
         wanted = set(tags)
         with self._reading(user_id):
             held = [
@@ -330,7 +330,7 @@ class ArchiveReader:
         as_of: str | datetime | None = None,
         where: Circumstances = ANYWHERE,
     ) -> SearchReport:
-        """Return the live records that fit ``query`` best, or an abstention when nothing relevant is here."""
+        """Return the live records that best fit ``query``, or an abstention if nothing relevant is here."""
         from ..index.search import ByMeaning, SearchQuestion, search
 
         question = SearchQuestion(
@@ -341,7 +341,7 @@ class ArchiveReader:
         )  # fmt: skip
         if not self._long_term:
             return SearchReport((), abstained=True)
-        # The host's model is loaded by the first question.
+        # The first query loads the host's model.
         floor = self.settings.retrieval.vector_floor
         meaning = ByMeaning(self._vectors(), query, floor) if self._vectors is not None else None
         with self._reading(user_id):
@@ -360,7 +360,7 @@ class ArchiveReader:
         return report
 
     def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
-        """Return the core sections of a user as they stand, those of one agent where the user has several."""
+        """Return the current core sections of a user, those of one agent if the user has several."""
         with self._reading(user_id):
             from ..index.corpus import core_sections
 
@@ -374,7 +374,7 @@ class ArchiveReader:
             return core_history(self._index.user(user_id))
 
     def core_edit(self, id: str, *, user_id: str | None = None) -> dict[str, JSON] | None:
-        """Return one edit of a core section; another user's is None."""
+        """Return one edit of a core section, None if it belongs to another user."""
         with self._reading(user_id):
             from ..index.corpus import core_edit
 
@@ -382,7 +382,7 @@ class ArchiveReader:
             return core_edit(self._index.corpus(name), id) if name else None
 
     def proposal(self, id: str, *, user_id: str | None = None) -> "Event | None":
-        """Return what was said about a record under taint and waits for a person; another user's is None."""
+        """Return a mark on a record that was made under taint and waits for a person, None if it is another user's."""
         from ..record.events import Event, is_proposal
 
         with self._reading(user_id):
@@ -393,14 +393,14 @@ class ArchiveReader:
         return event if event is not None and is_proposal(event) else None
 
     def tainted_by(self, origin: str, *, user_id: str | None = None) -> list[Record]:
-        """Return the live records that one origin may have steered, or that come from it."""
+        """Return the live records that come from one origin or may have been steered by it."""
         found = self.records(user_id=user_id)
         return [record for record in found if record.taint and origin in (*record.taint, record.source_url)]
 
     def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
-        """Return what steers a prompt of this user that ``record`` enters: its taint, or that another user shared it.
+        """Return the taint of this user's prompt if ``record`` enters it: its own, or that another user shared it.
 
-        What a person put there at the command line, or approved, is vouched for, as far as the store is trusted.
+        Anything that a person entered at the command line or approved is vouched for, as far as the store is trusted.
         """
         if strangers := self._strangers(record.id, record.user_id):
             return (*record.taint, *strangers)
@@ -409,14 +409,14 @@ class ArchiveReader:
         return () if record.trust == "verified" and record.actor != "user" else (f"record:{record.id}",)
 
     def core_taint(self, user_id: str, agent_id: str | None = None) -> tuple[str, ...]:
-        """Return what steers a prompt by the core sections that stand in it: writers whom nobody here trusted."""
+        """Return the taint of a prompt caused by its core sections: writers whom nobody here trusted."""
         if self.foreign is None:
             return ()
         found = (self._strangers(event.id, user_id) for event in self._standing_core(user_id, agent_id))
         return tuple(dict.fromkeys(origin for origins in found for origin in origins))
 
     def core_parents(self, user_id: str, agent_id: str | None = None) -> list[str]:
-        """Return the ids of the edits of core sections that stand in the prompt in an agent's own words."""
+        """Return the ids of the core edits in the prompt that are in an agent's own words."""
         return [event.id for event in self._standing_core(user_id, agent_id) if event.fields.get("trust") != "verified"]
 
     def _standing_core(self, user_id: str, agent_id: str | None) -> "list[Event]":
@@ -426,7 +426,7 @@ class ArchiveReader:
             return list(standing_edits(self._index.user(user_id), agent_id).values())
 
     def _strangers(self, id: str, user_id: str) -> tuple[str, ...]:
-        """Return the writers of a line whom nobody here trusted, unless one of this clone approved it."""
+        """Return a line's writers whom nobody here trusted, unless a writer of this clone approved the line."""
         if self.foreign is None:
             return ()
         with self._reading(user_id):
@@ -443,7 +443,7 @@ class ArchiveReader:
             return () if any(own) else tuple(f"writer:{writer}" for writer in found)
 
     def _is_strange(self, writer: str) -> bool:
-        """Return whether nobody here trusted a writer; asked once while one question is answered."""
+        """Return whether nobody here trusted a writer; looked up once per query."""
         if writer not in self._strange:
             self._strange[writer] = self.foreign is not None and self.foreign(writer)
         return self._strange[writer]
@@ -453,32 +453,32 @@ class ArchiveReader:
         return self._clock().date()
 
     def events_about(self, target: str, *, user_id: str) -> "list[Event]":
-        """Return what was said about a record or another event, in order; nothing about one of another user."""
+        """Return the events about a record or another event, in order; none if it belongs to another user."""
         with self._reading(user_id):
             name = self._index.corpus_holding(target, user_id)
             return self._index.corpus(name).events(target=target) if name else []
 
     def documents(self, user_id: str, ask: "Callable[[Documents], Answer]") -> "Answer":
-        """Return what ``ask`` finds among the documents of a user; the archive is held meanwhile."""
+        """Return the result of ``ask`` on a user's documents; the archive is held meanwhile."""
         from ..index.documents import Documents
 
         with self._reading(user_id):
             return ask(Documents(self._index.user(user_id), self._clock()))
 
     def is_withdrawn(self, id: str, *, user_id: str) -> bool:
-        """Return whether a record or an event was taken back and not restored since."""
+        """Return whether a record or an event was revoked and not restored since."""
         said = [event.op for event in self.events_about(id, user_id=user_id) if event.op in ("revoke", "restore")]
         return said[-1:] == ["revoke"]
 
     def consent(self, user_id: str) -> bool | None:
-        """Return whether a user agreed to being remembered; None when they never said."""
+        """Return whether a user agreed to being remembered; None if they never answered."""
         with self._reading(user_id):
             from ..index.corpus import consent
 
             return consent(self._index.user(user_id))
 
     def users(self) -> list[str]:
-        """Return everybody of whom something is stored."""
+        """Return all users of whom something is stored."""
         if (known := self._log.users()) is not None:
             return sorted(known)
         prefix = user_corpus("")
@@ -495,7 +495,7 @@ class ArchiveReader:
         session_id: str | None = None,
         agent_id: str | None = None,
     ) -> list[Record]:
-        """Return the newest records that hold for a user, a session and an agent and are sure enough for a prompt."""
+        """Return the newest records valid for a user, a session and an agent, with enough confidence for a prompt."""
         if not self._long_term:
             return []
         now, least = self._clock(), self.settings.retrieval.min_confidence
@@ -514,7 +514,7 @@ class ArchiveReader:
         return sorted(found, key=lambda record: record.id, reverse=True)[:k]
 
     def constraints(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> list[Record]:
-        """Return the live constraints that hold now for a user, a session and an agent, if sure enough for a prompt."""
+        """Return the live constraints valid now for a user, a session and an agent, if sure enough for a prompt."""
         if not self._long_term:
             return []
         now, least = self._clock(), self.settings.retrieval.min_confidence
@@ -526,7 +526,7 @@ class ArchiveReader:
     def value(
         self, user_id: str, key: str, *, session_id: str | None = None, agent_id: str | None = None
     ) -> Record | None:
-        """Return the newest clean record with this key that holds for a user, before those that are shared."""
+        """Return the newest clean record with this key that is valid for a user, the user's own before shared ones."""
         if not self._long_term:
             return None
         now = self._clock()
@@ -540,7 +540,7 @@ class ArchiveReader:
         return None
 
     def opening(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> "SessionOpening":
-        """Return what a new session of a user opens with: the goals and commitments that are still open."""
+        """Return what opens a user's new session: the goals and commitments that are still open."""
         from .view import SessionOpening, opening
 
         if not self._long_term:
@@ -551,21 +551,21 @@ class ArchiveReader:
         return opening(goals, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
 
     def census(self, user_id: str | None = None) -> "ArchiveCensus":
-        """Count what is held, of everybody or of one user."""
+        """Count the content, of everyone or of one user."""
         from .view import census
 
         with self._reading(user_id):
             return census(self._corpora(user_id), self._clock(), user_id, len(self.open_questions(user_id=user_id)))
 
     def open_questions(self, *, user_id: str | None = None, most: int | None = None) -> "list[OpenQuestion]":
-        """Return what stands open between the records here, of everybody or of one user and what they share.
+        """Return the open questions between records, of everyone or of one user including what they share.
 
-        At ``most`` so many records that nobody looked at yet are compared in each corpus, the newest first.
+        In each corpus at most ``most`` records that were not examined yet are compared, the newest first.
         """
         with self._reading(user_id):
             names = [name for name in self._names(user_id) if not self._index.catalogue.is_settled(name)]
             names = [name for name in names if self._index.corpus(name).has_several()]
-            if not names:  # as in nearly every search, which need not load what compares
+            if not names:  # true of nearly every search, which then need not load the comparison
                 return []
             from ..lifecycle.questions import open_questions
 
@@ -580,37 +580,37 @@ class ArchiveReader:
             return waiting(self._corpora(user_id), user_id)
 
     def most_used(self, user_id: str) -> list[tuple[str, int]]:
-        """Return the ids of the records that this user recalled most on this machine, each with how often."""
+        """Return the ids of the records that this user recalled most on this machine, with their counts."""
         with self._guard:
             totals = self._access.totals(user_id)
         ranked = sorted(totals, key=lambda id: (-totals[id].uses, id))
         return [(id, totals[id].uses) for id in ranked[:MOST_USED]]
 
     def list_records_since(self, timestamp: str | datetime) -> list[Record]:
-        """Return the live records of all users that were created after a moment, oldest first."""
+        """Return the live records of all users created after a moment, oldest first."""
         since = parse_time(timestamp)
         fresh = (record for record in self.records(user_id=None) if parse_time(record.created_at) > since)
         return sorted(fresh, key=lambda record: (parse_time(record.created_at), record.id))
 
     def from_source(self, user_id: str, source_url: str) -> list[StoredRecord]:
-        """Return the records of a user, and the shared ones, that a source told or bore out."""
+        """Return a user's records, and the shared ones, that a source stated or confirmed."""
         with self._reading(user_id):
             ids = [id for corpus in self._corpora(user_id) for id in corpus.from_source(source_url)]
         return [stored for id in ids if (stored := self.get(id, user_id=user_id))]
 
     def access_counts(self, user_id: str) -> "dict[str, Use]":
-        """Return how often, and when last, a user recalled each record on this machine."""
+        """Return the count and time of a user's recalls of each record on this machine."""
         return self._access.totals(user_id)
 
     def export(self, user_id: str) -> Iterator[str]:
-        """Yield every line about a user as it was written, without the line's end; the archive is held meanwhile."""
+        """Yield every line about a user as written, without its line end; the archive is held meanwhile."""
         from .transfer import held_lines
 
         with self._reading(user_id):
             yield from held_lines(self._index, user_id)
 
     def restorable(self, user_id: str, lines: Iterable[Mapping[str, JSON]]) -> "Iterator[Brought]":
-        """Yield for each line of an export of ``user_id`` whether it is here already, or why it may not come."""
+        """Yield for each line of ``user_id``'s export whether it is here already, or why it cannot be restored."""
         from .transfer import brought
 
         shared: set[str] = set()
@@ -626,7 +626,7 @@ class ArchiveReader:
             return revocation(source, self._corpora(user_id), user_id)
 
     def consolidation(self, *, user_id: str | None = None, tell: "Tell | None" = None) -> "ConsolidationPlan":
-        """Return what consolidating memory, of one user or of all, would do; ``tell`` finds better words for events."""
+        """Return the plan for consolidating the memory of one user or of all; ``tell`` words events better."""
         from ..lifecycle.consolidation import KINDS, CoreState, LiveRecords, planned
 
         cores = {}
@@ -651,10 +651,10 @@ class ArchiveReader:
         between: tuple[str, str] | None = None,
         as_of: str | datetime | None = None,
     ) -> "RelationGraph":
-        """Return how things hang together that a user's records tell of: all, those around one, or the way between two.
+        """Return the relations in a user's records: all, those around one entity, or the path between two.
 
         Raises:
-            UnknownName: Nothing here is called so.
+            UnknownName: Nothing here has that name.
         """
         from ..index.graph import UnknownName
 
@@ -672,11 +672,11 @@ class ArchiveReader:
             return graph.around(found(around), steps) if around is not None else graph.whole()
 
     def callings(self, user_id: str, text: str) -> tuple[tuple[str, ...], ...]:
-        """Return the words by which a user's records may speak of whom ``text`` names."""
+        """Return the words by which a user's records may refer to the person or thing named in ``text``."""
         from ..index.steps import callings
 
         with self._reading(user_id):
-            # Who is erased goes by every name, however many that are.
+            # An erasure covers every name of its subject, however many there are.
             return callings(text, self._graph(user_id, list(self._corpora(user_id)), None, sys.maxsize))
 
     def _graph(
@@ -691,7 +691,7 @@ class ArchiveReader:
     def _steps(
         self, query: str, user_id: str, corpora: "Sequence[CorpusIndex]", as_of: datetime | None, k: int
     ) -> "Steps":
-        """Return which records relations lead to from what a question names."""
+        """Return the records reached by relations from what a question names."""
         from ..index.steps import steps
 
         def mentioning(terms: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
@@ -701,7 +701,7 @@ class ArchiveReader:
         return steps(query, graph, mentioning, self._clock().date(), 4 * k)
 
     def reflection(self, user_id: str, *, infer: "Infer | None" = None) -> "Reflection":
-        """Return what a user's records say together, in levels; ``infer`` finds better words for it."""
+        """Return conclusions from a user's records, in levels; ``infer`` finds better words for them."""
         from ..lifecycle.reflection import reflection
 
         with self._reading(user_id):
@@ -712,7 +712,7 @@ class ArchiveReader:
             )
 
     def stale_parents(self, record: Record) -> list[str]:
-        """Return which of the records that a conclusion was drawn from hold no more; of any other record nothing."""
+        """Return the sources of a conclusion that no longer hold; empty for any other record."""
         if "reflection" not in record.extra:
             return []
         with self._reading(record.user_id):
@@ -727,7 +727,7 @@ class ArchiveReader:
 
     @property
     def view(self) -> "IndexView":
-        """Return what the write gate sees of this archive."""
+        """Return the write gate's view of this archive."""
         from .view import IndexView
 
         with self._reading(NOBODY):
@@ -739,41 +739,41 @@ class ArchiveReader:
         return self._log
 
     def sealed(self, user_id: str) -> int:
-        """Return how many records of a user nobody here can read: their text is sealed and the key is elsewhere."""
+        """Return how many of a user's records nobody here can read: their text is sealed and the key is elsewhere."""
         with self._reading(user_id):
             return sum(corpus.sealed() for corpus in self._corpora(user_id))
 
     def seals(self) -> "Sealed":
-        """Return how the sealed lines of the shards stand; every one of them is tried."""
+        """Return the state of the sealed lines in the shards; every one is tried."""
         from ..log.check import sealed_lines
 
         with self._guard:
             return sealed_lines(self._log, self._sealer)
 
     def chain_problems(self) -> list[ShardProblem]:
-        """Return the lines that are withheld or missing, after reading every shard anew."""
+        """Return the withheld and missing lines, after rereading every shard."""
         return [one for one in self.line_problems() if one.code in (TAMPERED, MISSING)]
 
     def line_problems(self) -> list[ShardProblem]:
-        """Return the same, and the lines that are damaged: what keeps the archive from being brought elsewhere whole.
+        """Return the same plus damaged lines: everything that prevents moving the archive elsewhere completely.
 
-        A shard that is as it was when it was read last is not parsed again, so this costs far less than ``check``.
+        A shard unchanged since the last read is not parsed again, so this is much cheaper than ``check``.
         """
         with self._reading(anew=True):
             return self._index.catalogue.chains.problems()
 
     def tampered(self) -> "list[TamperedLine]":
-        """Return the lines that are withheld, after reading every shard anew."""
+        """Return the withheld lines, after rereading every shard."""
         with self._reading(anew=True):
             return self._index.catalogue.chains.tampered()
 
     def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
-        """Return whether a line may stand in a shard: it fits its link, and what is known of it."""
+        """Return whether a line may stand in a shard: it matches its link and what is known of it."""
         with self._reading():
             return self._index.catalogue.chains.is_genuine(shard, data)
 
     def chain_notes(self, *, seen: bool = False) -> list[ShardProblem]:
-        """Return what is worth a look in the chains and no fault; with ``seen`` a new writer is told of for once."""
+        """Return notes on the chains that are no faults; ``seen`` marks new writers as reported."""
         with self._reading():
             found = self._index.catalogue.chains.notes()
             if seen:
@@ -781,44 +781,44 @@ class ArchiveReader:
             return found
 
     def own_heads(self) -> dict[str, dict[str, JSON]]:
-        """Return how far this clone is as a writer, by each of its names."""
+        """Return this clone's position as a writer, under each of its names."""
         with self._reading(NOBODY):
             return self._index.catalogue.chains.own_heads(self._log.tips())
 
     def lacking(self, writer: str, head: Mapping[str, JSON]) -> tuple[str, str] | None:
-        """Return code and message of what a head that was kept elsewhere says against the lines of a writer."""
+        """Return code and message if the lines of a writer fall short of a head that was kept elsewhere."""
         with self._reading():
             return self._index.catalogue.chains.lacking(writer, head)
 
     def withheld(self, user_id: str) -> "list[Withheld]":
-        """Return the lines of a user that nobody is shown: somebody changed or forged them, or they are gone."""
+        """Return a user's lines that are shown to nobody, because they were changed, forged or removed."""
         with self._reading(user_id):
             return self._index.catalogue.chains.withheld(user_id)
 
     def take_for_gone(self) -> None:
-        """Take the lines that are missing for gone: a person said so."""
+        """Accept the missing lines as gone, because a person said so."""
         with self._reading(), self._index.catalogue.database.transaction():
             self._index.catalogue.chains.accept()
 
     def check(self) -> list[ShardProblem]:
-        """Return what a person should look at in the shards, by file and line."""
+        """Return the problems in the shards that a person should look at, by file and line."""
         with self._guard:
             from ..log.check import problems
 
             return [*problems(self._log), *self.seals().problems]
 
     def refresh(self, user_id: str | None = None) -> None:
-        """Take in what other processes, people or git did to the lines about a user, or about everybody."""
+        """Take in changes by other processes, people or git to the lines about a user, or about everyone."""
         with self._reading(user_id):
             pass
 
     def rebuild(self) -> None:
-        """Delete the index and make it anew."""
+        """Delete and rebuild the index."""
         self.drop_index()
         self.fill(self.corpora())
 
     def corpora(self) -> list[str]:
-        """Return the names of what is indexed apart: the records of each user, and those that are shared."""
+        """Return the names of the separately indexed corpora: each user's records, and the shared ones."""
         with self._reading():
             return self._index.corpora()
 
@@ -831,22 +831,22 @@ class ArchiveReader:
                     vectors.nearest(corpus, "", 1)
 
     def record_count(self) -> int:
-        """Return how many records there are, whatever became of them."""
+        """Return the number of records in any state."""
         with self._reading():
             return sum(corpus.count() for corpus in self._corpora(None))
 
     def drop_index(self) -> None:
-        """Delete the index; the next question makes it anew."""
+        """Delete the index; the next query rebuilds it."""
         with self._guard:
             self._index.remove()
 
     def forget_index(self, user_id: str) -> None:
-        """Delete the index of a user, which holds in clear what the shards may hold sealed; it is made anew."""
+        """Delete a user's index, which holds in clear what the shards may hold sealed; it is rebuilt when needed."""
         with self._guard:
             self._index.forget(user_corpus(user_id))
 
     def close(self) -> None:
-        """Let go of all files. What was acknowledged is already on disk."""
+        """Close all files. Acknowledged writes are already on disk."""
         with self._guard:
             self._index.release()
             self._log.close()
@@ -863,7 +863,7 @@ class ArchiveReader:
         self.close()
 
     def asked_about(self, user_id: str) -> AbstractContextManager[None]:
-        """Hold the archive while several questions about one user are asked: all are answered of the same state."""
+        """Hold the archive while several questions about one user are asked, so that all see the same state."""
         return self._reading(user_id)
 
     # ------------------------------------------------------------------ inside
@@ -877,14 +877,14 @@ class ArchiveReader:
 
     @contextmanager
     def _reading(self, user_id: str | None = None, *, anew: bool = False) -> Iterator[None]:
-        """Hold the archive for a question about one user, or about everybody for None; ``anew`` reads all again."""
+        """Hold the archive for a query about one user, or about everyone for None; ``anew`` rereads everything."""
         with self._guard, explained(self.path, lambda: self._index.remove()):
             self._check_open()
             if not self._readers:
                 self._strange.clear()
                 self._no_strangers = None
                 self._follow_move()
-            # A question that another one asks is about the same state of things.
+            # A nested query sees the same state.
             if anew or not self._readers or not self._in_question & {user_id, None}:
                 users = None if user_id is None else [user_id] if user_id != NOBODY else ()
                 self._index.refresh(users, anew=anew)
@@ -898,7 +898,7 @@ class ArchiveReader:
                 self._in_question = before
 
     def _tell_problems(self) -> None:
-        """Say once what is wrong with the lines: which are withheld, missing or damaged, and what was moved back."""
+        """Report once the problems with the lines: those withheld, missing or damaged, and those moved back."""
         catalogue = self._index.catalogue
         chains = catalogue.chains
         if not chains.has_something_to_say() or (state := (catalogue, *catalogue.written())) == self._told:
@@ -912,7 +912,7 @@ class ArchiveReader:
             self._observe({"event": "damage", "problems": news})
 
     def _is_being_written(self) -> bool:
-        """Return whether a process is writing just now, of which a torn line may be the beginning of a whole one."""
+        """Return whether a process is writing right now, whose whole line may so far look torn."""
         return self._path is not None and is_locked(lock_file(self._path))
 
     def _check_open(self) -> None:
@@ -920,7 +920,7 @@ class ArchiveReader:
             raise StoreClosed("This archive was closed. Open it again.")
 
     def _is_barred(self, user_id: str, record: Record) -> bool:
-        """Return whether a shared record says what this user rejected, or what was erased of them."""
+        """Return whether a shared record says what this user rejected, or what was erased for them."""
         from .view import Tombstones
 
         return Tombstones(self._index, self._tombstone_key).bars(user_id, record.text)
@@ -932,7 +932,7 @@ class ArchiveReader:
         return stored
 
     def _corpora(self, user_id: str | None) -> Iterator[CorpusIndex]:
-        # One at a time: with many users the first is closed again before the last is opened.
+        # One at a time: with many users the first is closed before the last is opened.
         return map(self._index.corpus, self._names(user_id))
 
     def _names(self, user_id: str | None) -> list[str]:

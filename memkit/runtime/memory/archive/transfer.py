@@ -1,4 +1,4 @@
-"""Everything held on one user as lines that another archive takes in, and what an import finds already here."""
+"""A user's complete data as lines for another archive, and the detection of what an import finds already here."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,16 +16,16 @@ from .view import Tombstones
 
 
 class Brought(NamedTuple):
-    """What restoring a line would mean."""
+    """The effect of restoring a line."""
 
     is_here: bool = False
-    """Whether the archive has this very line already."""
+    """Whether the archive already has exactly this line."""
     reason: Reason | None = None
     """Why it cannot be restored."""
 
 
 def held_lines(index: Index, user_id: str) -> Iterator[str]:
-    """Yield the lines about a user as they were written: their own, and those on what they shared."""
+    """Yield the lines about a user as written: their own, and those about what they shared."""
     yield from index.user(user_id).lines()
     shared: set[str] = set()
     for line in index.shared().lines():
@@ -38,14 +38,14 @@ def held_lines(index: Index, user_id: str) -> Iterator[str]:
 
 
 def brought(index: Index, tombstones: Tombstones, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> Brought:
-    """Return what restoring a line of ``user_id`` would mean.
+    """Return the effect of restoring a line of ``user_id``.
 
     Args:
-        index: What the archive has.
-        tombstones: The values that were erased from it; what was rejected comes back as rejected.
-        user_id: Whose export it is.
+        index: The archive's index.
+        tombstones: The values erased from it; rejected values come back as rejected.
+        user_id: The user whose export it is.
         data: The line.
-        shared: The ids of what this user shared, as far as the export was read; added to.
+        shared: Ids of what this user shared in the export so far; extended here.
     """
     try:
         id = Event.from_data(data).id if "op" in data else Record.from_data(data).id
@@ -68,22 +68,22 @@ def brought(index: Index, tombstones: Tombstones, user_id: str, data: Mapping[st
 
 
 class Arrivals:
-    """What became of the ids that one import brought, so that what supersedes them finds them."""
+    """The fate of the ids of one import, so that superseding drafts find their targets."""
 
     def __init__(self) -> None:
         self._became: dict[str, str | None] = {}
         """Ids that are not here under their own name: the record they were merged into, or None."""
 
     def linked(self, draft: Draft) -> Draft:
-        """Return ``draft`` superseding what its predecessor became here; nothing where that was not taken."""
+        """Return ``draft`` superseding what its predecessor became here, or nothing if that was not accepted."""
         if draft.supersedes not in self._became:
             return draft
         return draft._replace(supersedes=self._became[draft.supersedes])
 
     def known(self, index: Index, draft: Draft, origin: Origin) -> Decision | None:
-        """Return what becomes of a draft that was here before, or whose id is taken; None for a new one.
+        """Return the decision on a draft that was here before, or whose id is taken; None for a new one.
 
-        Whatever became of it since, retired or rejected included: an import that is run again does not bring it back.
+        That holds for any later fate, even retired or rejected: a repeated import does not bring a record back.
         """
         name = corpus_of({"scope": draft.scope, "user_id": origin.user_id})
         id = draft.extra.get("id")
@@ -96,14 +96,14 @@ class Arrivals:
         return _known(earlier) if earlier else None
 
     def note(self, draft: Draft, decision: Decision) -> None:
-        """Remember what became of a draft that came with an id."""
+        """Remember the decision on a draft that came with an id."""
         id = draft.extra.get("id")
         if isinstance(id, str) and decision.id != id:
             self._became[id] = decision.id
 
 
 def is_news(index: Index, draft: Draft, target: str, origin: Origin) -> bool:
-    """Return whether an import that repeats record ``target`` is evidence: the same source told twice is one."""
+    """Return whether an import that repeats record ``target`` is new evidence: the same source counts only once."""
     corpus = index.corpus(index.corpus_holding(target, origin.user_id) or "")
     stored = corpus.stored(target)
     if stored is None or draft.confidence > stored.record.confidence:
@@ -142,7 +142,7 @@ def _is_twin(record: Record, draft: Draft, origin: Origin) -> bool:
 
 
 def _borne_out(index: Index, name: str, draft: Draft) -> str | None:
-    """Return the record into which this draft was merged when it came from the same place before."""
+    """Return the record that this draft was merged into when it came from the same place before."""
     if not draft.source_url:
         return None
     corpus = index.without_waiting(name)
@@ -159,7 +159,7 @@ def _known(id: str) -> Decision:
 
 
 def decision_behind(line: Mapping[str, JSON]) -> Decision:
-    """Return what was decided about the call that wrote ``line`` first."""
+    """Return the decision on the call whose first line is ``line``."""
     if line.get("op") == "evidence":
         return Decision("merged", str(line["target"]))
     fields = line.get("fields")

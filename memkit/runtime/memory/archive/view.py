@@ -1,7 +1,7 @@
-"""What the write gate sees of the archive while it judges, and which values may not come back to a user.
+"""The write gate's view of the archive, and the values that may not come back to a user.
 
-A rejected value's record tells, and of an erased one a keyed digest stays. Only the value itself is barred, in every
-spelling that ``stated`` levels; a text that says the same in other words is another value.
+A rejected value is known from its record, an erased one from a keyed digest. Only the value itself is barred, in
+every spelling that ``stated`` normalises; a text that says the same in other words is another value.
 """
 
 from bisect import bisect_right
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 
 TombstoneKey = Callable[[], bytes | None]
-"""Gives the store's key, or None where this machine does not have it."""
+"""Returns the store's key, or None if this machine does not have it."""
 ERASED = "erased"
-"""Whose lines keyed tombstones are: the digest alone knows of whom the value was."""
+"""The owner of the lines of keyed tombstones: only the digest knows whose value it was."""
 
 
 def no_key() -> None:
-    """Give no key: what an archive without a key ring has."""
+    """Return no key, for an archive without a key ring."""
 
 
 class Tombstones:
-    """The tombstones of an archive as one offer finds them."""
+    """The tombstones of an archive, as seen by one offer."""
 
     def __init__(self, index: Index, key: TombstoneKey) -> None:
         self._index = index
         self._key = key
 
     def bars(self, user_id: str, text: str) -> bool:
-        """Return whether this value was rejected or erased for this user and not allowed again."""
+        """Return whether this value was rejected or erased for this user and not allowed again since."""
         return next(self.of(user_id, text), None) is not None
 
     def of(self, user_id: str, text: str) -> Iterator[Tombstone]:
@@ -54,12 +54,12 @@ class Tombstones:
             yield Tombstone("erased", keyed, SHARED)
 
     def cannot_be_checked(self) -> bool:
-        """Return whether erased values are kept out by digests whose key is not here."""
+        """Return whether erased values are barred by digests whose key is not here."""
         shared = self._shared()
         return shared is not None and shared.has_keyed_tombstones() and self._key() is None
 
     def _erased(self, user_id: str, text: str) -> Iterator[str]:
-        """Yield the digests under which this value is barred since it was erased."""
+        """Yield the digests that bar this value since its erasure."""
         shared = self._shared()
         if shared is None or not shared.has_keyed_tombstones() or (key := self._key()) is None:
             return
@@ -72,11 +72,11 @@ class Tombstones:
         return _entered_shared(self._index)
 
     def _own(self, user_id: str) -> CorpusIndex:
-        return self._index.without_waiting(user_corpus(user_id))  # what waits is no tombstone
+        return self._index.without_waiting(user_corpus(user_id))  # a line that waits is not a tombstone
 
 
 def _entered_shared(index: Index) -> CorpusIndex | None:
-    """Return the shared records, none of which ever wait; None where there are none."""
+    """Return the shared records, none of which ever waits; None if there are none."""
     has_any = index.entered.has_corpus(SHARED) and index.entered.state_of(SHARED)
     return index.without_waiting(SHARED) if has_any else None
 
@@ -84,9 +84,9 @@ def _entered_shared(index: Index) -> CorpusIndex | None:
 def burials(
     key: bytes | None, user_id: str, values: Iterable[str], *, now: datetime, new_id: Callable[[], str]
 ) -> "Iterator[Event]":
-    """Yield the events that bar erased ``values`` of a user without holding anything that can be guessed from them.
+    """Yield the events that bar erased ``values`` of a user without containing anything that reveals them.
 
-    Their order is that of the digests, which tells nothing of the order in which the values were told.
+    They are ordered by digest, which reveals nothing about the order in which the values were told.
 
     Raises:
         NoTombstoneKey: There is no key, and a digest without one can be guessed.
@@ -101,8 +101,8 @@ def burials(
 
 
 def _once_in_order(texts: Iterable[str]) -> Iterator[str]:
-    """Yield ``texts`` sorted, each once; what is too much for a page cache lies in a file without a name."""
-    import sqlite3  # for an erasure alone
+    """Yield ``texts`` sorted and without repeats; SQLite keeps in an unnamed file what exceeds its page cache."""
+    import sqlite3  # used only for an erasure
     from contextlib import closing
 
     with closing(sqlite3.connect("", isolation_level=None)) as base:
@@ -114,11 +114,11 @@ def _once_in_order(texts: Iterable[str]) -> Iterator[str]:
 
 MOST_SIMILAR = 20
 MOST_ROWS = 100
-"""So many records are scored for one offer, however many hold a common word of it."""
+"""The most records scored for one offer, however many contain a common word of it."""
 
 
 class IndexView:
-    """The archive as one offer finds it: the user's own records and the shared ones."""
+    """The archive as seen by one offer: the user's own records and the shared ones."""
 
     def __init__(
         self, index: Index, now: datetime, tombstone_key: TombstoneKey = no_key, *, hidden: Collection[str] = ()
@@ -129,11 +129,11 @@ class IndexView:
         self.tombstones = Tombstones(index, tombstone_key)
 
     def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
-        """Return live records on the same subject, the same value first, then nearest first, at most twenty."""
+        """Return live records on the same subject, identical values first, then nearest first, at most twenty."""
         found: dict[str, Record] = {}
         for corpus in self._visible(user_id):
             same = corpus.same_value(fingerprint(text))
-            # What is left out afterwards must not keep out what comes after it.
+            # Records dropped later must not take the place of those behind them.
             most = MOST_SIMILAR if type is None and not self._hidden else None
             near = self._nearest(corpus, query_terms(text), most)
             found.update({record.id: record for record in (*same, *near) if type in (None, record.type)})
@@ -141,7 +141,7 @@ class IndexView:
         return shown[:MOST_SIMILAR]
 
     def alike(self, text: str, user_id: str, at: float) -> list[Record]:
-        """Return the live records that may say the same as ``text``, the same value first, then the oldest first."""
+        """Return the live records that may say the same as ``text``, identical values first, then oldest first."""
         from ..gate.duplicates import sought
 
         digest, wanted = fingerprint(text), sought(text, at)
@@ -154,15 +154,15 @@ class IndexView:
         return [record for id, record in found.items() if id not in self._hidden]
 
     def holds(self, record: Record) -> bool:
-        """Return whether the dates of ``record`` let it hold now."""
+        """Return whether the dates of ``record`` make it valid now."""
         return is_valid(record, self._now)
 
     def is_tombstoned(self, user_id: str, text: str) -> bool:
-        """Return whether this value was rejected or erased for this user, however it is spelled."""
+        """Return whether this value was rejected or erased for this user, in any spelling."""
         return self.tombstones.bars(user_id, text)
 
     def session_writes(self, user_id: str, session_id: str) -> int:
-        """Return how many records and edits of core memory this session wrote, by whomever but imports and programs."""
+        """Return how many records and core memory edits this session wrote, except those of imports and programs."""
         records = sum(corpus.session_writes(session_id, user_id) for corpus in self._visible(user_id))
         return records + edits_of_session(self._index.user(user_id), session_id)
 
@@ -172,7 +172,7 @@ class IndexView:
         return next((record for record in found if record), None)
 
     def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
-        """Return the core sections of this user's agent as they stand."""
+        """Return the current core sections of this user's agent."""
         return core_sections(self._index.user(user_id), agent_id)
 
     def _visible(self, user_id: str) -> list[CorpusIndex]:
@@ -194,14 +194,14 @@ class IndexView:
 
 
 def split_by_rarity(frequencies: Mapping[str, int], most_rows: int) -> tuple[list[str], list[str]]:
-    """Return the rarest words that together occur in at most so many records, and the others; the rarest come first."""
+    """Split words into the rarest that occur in at most so many records together, and the rest, rarest first."""
     known = sorted(frequencies, key=lambda term: (frequencies[term], term))
     held = list(accumulate(frequencies[term] for term in known))
     count = bisect_right(held, most_rows)
     return known[:count], known[count:]
 
 
-# What a person or a session sees of all of it.
+# Summaries for a person or a session.
 
 STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")
 COUNTED = ("type", "trust", "actor", "scope", "source")
@@ -209,31 +209,31 @@ COUNTED = ("type", "trust", "actor", "scope", "source")
 
 
 class ArchiveCensus(NamedTuple):
-    """What a part of the archive holds."""
+    """The content of a part of the archive."""
 
     records: int
     status: Mapping[str, int]
     live: Mapping[str, Mapping[str, int]]
-    """Of the live records: how many there are of each type, trust, actor, scope and source."""
+    """Counts of live records by type, trust, actor, scope and source."""
     tainted: int
-    """Live records that may have been steered from outside, and that recall leaves out."""
+    """Live records that may have been steered from outside and are left out of recall."""
     source_urls: int
-    """Links that live records came from."""
+    """Distinct links that live records came from."""
     text_bytes: int
-    """Of live records."""
+    """Total size of live records."""
     waiting: Mapping[str, int]
     """Quarantined records and core edits that wait for a person."""
     open_questions: int
     tombstones: Mapping[str, int]
-    """Values that are barred: rejected ones, and keyed digests of erased ones."""
+    """Barred values: rejected ones, and keyed digests of erased ones."""
     oldest: str | None
     newest: str | None
 
 
 def census(corpora: Iterable[CorpusIndex], now: datetime, user_id: str | None, open_questions: int) -> ArchiveCensus:
-    """Count what the corpora hold, of all or of one user; shared records count for whom they are of.
+    """Count the content of the corpora, of all or of one user; shared records count for their owner.
 
-    What nothing closed and holds no longer is ``expired``: no answer to anything, and retired by the next sweep.
+    A record that is neither closed nor still valid is ``expired``: it answers nothing, and the next sweep retires it.
     """
     status: Counter[str] = Counter(dict.fromkeys(STATUSES, 0))
     live: list[Record] = []
@@ -263,19 +263,19 @@ def census(corpora: Iterable[CorpusIndex], now: datetime, user_id: str | None, o
 
 
 class Waiting(NamedTuple):
-    """Something that does nothing until a person approves or rejects it."""
+    """Something without effect until a person approves or rejects it."""
 
     id: str
     kind: str
-    """``record``, ``core``, or what an agent wanted done to a record, such as ``forget``"""
+    """``record``, ``core``, or an agent's request about a record, such as ``forget``"""
     user_id: str
     text: str
-    """What the record or the section would say, or which record it is about."""
+    """The proposed text of the record or section, or the record that it is about."""
     taint: tuple[str, ...] = ()
 
 
 def waiting(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> list[Waiting]:
-    """Return what waits for a person, of everybody or of one user, oldest first."""
+    """Return what waits for a person, for everyone or one user, oldest first."""
     found: list[Waiting] = []
     for corpus in corpora:
         records, events = corpus.waiting()
@@ -290,10 +290,10 @@ def waiting(corpora: Iterable[CorpusIndex], user_id: str | None = None) -> list[
 
 
 class SessionOpening(NamedTuple):
-    """What is offered unasked."""
+    """Records shown unasked."""
 
     goals: tuple[Record, ...] = ()
-    """Those that are due first come first, then the newest."""
+    """Ordered by due date, then newest first."""
     left_out: int = 0
     """Open goals and commitments beyond ``recall.at_session_start``."""
 
@@ -308,8 +308,8 @@ def opening(
 ) -> SessionOpening:
     """Return what concerns this session and this agent and is sure enough to enter a prompt.
 
-    Nobody asked for it, so it is only what is clean: anything else would taint the first turn of every session, and
-    could speak to the model there.
+    Nobody asked for it, so only clean records are returned: any other would taint the first turn of every
+    session, and could speak to the model there.
     """
     least = settings.retrieval.min_confidence
 
@@ -332,6 +332,6 @@ def _is_own(record: Record) -> bool:
 
 
 def due(record: Record) -> str | None:
-    """Return the day until which a goal is to be reached, where one was said."""
+    """Return the day by which a goal is to be reached, if one was given."""
     said = record.extra.get("due")
     return said if isinstance(said, str) else None

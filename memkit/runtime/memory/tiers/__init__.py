@@ -1,1 +1,1 @@
-"""What an agent has of its memory: core sections, messages, recall, the fence around what is shown, the tools."""
+"""The parts of memory an agent sees: core sections, messages, recall, the fence around shown text, and the tools."""

@@ -1,7 +1,7 @@
-"""Keeping a prompt within its tokens: counted exactly where an encoding lies here, else estimated; cut; summed up.
+"""Keeps a prompt within its token budget: exact counts if an encoding is cached, else estimates; truncation; summaries.
 
-A text that is cut says so and leaves no block of data open. What is paged out leaves a summary: a model's words, or
-extracted sentences, bounded in tokens.
+A truncated text is marked and leaves no block of data open. Paged-out messages leave a summary: a model's words, or
+extracted sentences, limited in tokens.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ ENCODING_HASHES = {
 
 ENCODING_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 PIECE = 20_000
-"""Characters counted at once; very long texts cost an encoder more than their length."""
+"""Characters counted at once; an encoder's time grows faster than the length of very long texts."""
 
 
 class TokenCounter:
-    """Counts the tokens of a text; says by which rule and how far it may be off.
+    """Counts the tokens of a text; states its method and its possible error.
 
     >>> words = TokenCounter("words", "exact", lambda text: len(text.split()))
     >>> words("Ada prefers espresso"), MainContext(max_tokens=100, count=words).counter
@@ -41,7 +41,7 @@ class TokenCounter:
         self._count = count
 
     def __call__(self, text: str) -> int:
-        """Return how many tokens ``text`` has."""
+        """Return the number of tokens in ``text``."""
         return self._count(text)
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ ESTIMATE_BOUND = (
 
 
 def counter(model_encoding: str = "o200k_base") -> TokenCounter:
-    """Return a counter by ``model_encoding`` where its file is cached here, else the estimate; never the network.
+    """Return a counter for ``model_encoding`` if its file is cached locally, else an estimate; never uses the network.
 
     >>> count = counter("an encoding that is not here")
     >>> count.name, 4 <= count("Ada prefers espresso over latte.") <= 16
@@ -67,7 +67,7 @@ def counter(model_encoding: str = "o200k_base") -> TokenCounter:
 
 
 def cached_encoding(name: str) -> Path | None:
-    """Return the encoding's file in tiktoken's local cache if it is whole; tiktoken would fetch a broken one again."""
+    """Return the encoding's file in tiktoken's local cache if intact; tiktoken would download a broken one again."""
     wanted = ENCODING_HASHES.get(name)
     path = _cache_directory() / hashlib.sha1(ENCODING_URL.format(name).encode(), usedforsecurity=False).hexdigest()
     try:
@@ -84,13 +84,13 @@ def _cache_directory() -> Path:
     usual = Path("/tmp/data-gym-cache")
     if not any(name in os.environ for name in ("TMPDIR", "TEMP", "TMP")) and usual.parent.is_dir():
         return usual
-    import tempfile  # with what it brings it takes longer to load than to count a prompt
+    import tempfile  # with its dependencies it takes longer to load than to count a prompt
 
     return Path(tempfile.gettempdir()) / usual.name
 
 
 class _Encoder:
-    """Loads the encoding at the first count, because that costs a third of a second."""
+    """Loads the encoding on the first count, because that costs a third of a second."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -106,7 +106,7 @@ class _Encoder:
 
 LOWER, CAPITALS, DIGITS = (bytes(range(*span)) for span in ((97, 123), (65, 91), (48, 58)))
 LEADS = {1.0: bytes(range(0xC0, 0xE0)), 1.11: bytes(range(0xE0, 0xF0)), 2.7: bytes(range(0xF0, 0xF8))}
-"""What a character of two, three or four bytes weighs, by the byte it begins with."""
+"""The weight of a character of two, three or four bytes, by its first byte."""
 UNCOUNTED = b" " + bytes(range(0x80, 0x100))
 LONG_RUN = regex(r"[!#-~]{28,}")
 SPACES = regex(r" {2,}")
@@ -144,13 +144,13 @@ def _how_many(content: bytes, kind: bytes) -> int:
 
 SHORTENED = "[… shortened; conversation_search finds all of it …]"
 CHARACTERS_A_TOKEN = 40
-"""No text worth showing has more; bounds the search for where to cut."""
+"""Upper limit for text worth showing; bounds the search for the cut."""
 OPENING = regex(r"^(?:Error: )?<((?:memory-)?data) ([0-9a-z]+)[^\n>]*>$", re.MULTILINE)
-"""The first line of a block of data, of this room or of a tool's result."""
+"""The first line of a block of data, from this room or a tool's result."""
 
 
 def fair_share(sizes: Sequence[int], room: int) -> int:
-    """Return the largest size to which all of ``sizes`` can be cut so that they fit in ``room``."""
+    """Return the largest size to which all of ``sizes`` can be cut so that together they fit in ``room``."""
     left = max(0, room)
     for place, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - place)
@@ -163,7 +163,7 @@ def fair_share(sizes: Sequence[int], room: int) -> int:
 def shortened(text: str, tokens: int, count: Callable[[str], int]) -> str:
     """Return ``text``, or as much of its beginning as fits in ``tokens`` together with a visible mark.
 
-    A block of data that is cut stays closed, so that nothing after it can be taken for part of it.
+    A truncated block of data is closed, so that nothing after it can be mistaken for part of it.
     """
     if count(text) <= tokens:
         return text
@@ -183,7 +183,7 @@ def _cut(text: str, place: int) -> str:
 
 
 def left_open(text: str) -> str:
-    r"""Return the line that closes the block of data which ``text`` ends in; nothing where it ends in none.
+    r"""Return the line that closes the block of data in which ``text`` ends; empty if it ends outside of one.
 
     >>> left_open("<memory-data 0a>\n| The dog is called R")
     '\n</memory-data 0a>'
@@ -199,22 +199,22 @@ def left_open(text: str) -> str:
 
 
 Summarise: TypeAlias = Callable[[Sequence[Mapping[str, Any]], str], str | None]
-"""Tells in few words what messages said, given the summary of what was before them; None where it cannot.
+"""Summarises messages, given the summary of the messages before them; returns None if it cannot.
 
-It gets what users and agents said, secrets masked; results of tools may hold anybody's words and are not retold.
+It receives what users and agents said, secrets masked; tool results may hold anyone's words and are not passed on.
 """
 
 EARLIER = "(older turns: use conversation_search)"
 FEWEST = 2
-"""Fewer messages than these are not worth asking a model."""
+"""Fewer messages than these are not worth a model request."""
 HUGE = 4
-"""A model's summary that is so many times too long is none; a shorter one is cut."""
+"""A summary that is this many times too long is discarded; a shorter one is truncated."""
 
 
 def extend_summary(
     summary: str, messages: Sequence[Mapping[str, Any]], tokens: int, count: Callable[[str], int]
 ) -> str:
-    """Return ``summary`` with a line for each of ``messages``, without its oldest lines where it exceeds ``tokens``."""
+    """Return ``summary`` with a line for each of ``messages``, dropping its oldest lines beyond ``tokens``."""
     lines = [line for line in summary.split("\n") if line and line != EARLIER]
     fresh = lines + [line for line in map(summary_line, messages) if line]
     kept = _newest(fresh, tokens, count)
@@ -237,9 +237,9 @@ def retold(
     tokens: int,
     count: Callable[[str], int],
 ) -> str:
-    """Return how a model sums up ``messages`` after what the summary said ``before``, in at most ``tokens``.
+    """Return a model's summary of ``messages``, following the summary ``before``, in at most ``tokens``.
 
-    What it says is only a text: where that is empty, far too long, gives orders or does not come, ``extracted`` stays.
+    The answer is only text: if it is empty, far too long, gives orders or is missing, ``extracted`` is used.
     """
     said = [
         {"role": message["role"], "content": mask(str(message["content"]))}
@@ -252,7 +252,7 @@ def retold(
         told = summarise(said, mask(before))
     except Exception:  # noqa: BLE001 - whatever a model or its network does, a conversation goes on without it
         return extracted
-    from ..gate.hostile import suspicions  # nobody else counts tokens with it
+    from ..gate.hostile import suspicions  # no other token counting needs it
 
     text = told.strip() if isinstance(told, str) else ""
     if not text or len(text) > HUGE * 40 * max(1, tokens) or count(text) > HUGE * tokens or suspicions(text):
@@ -279,10 +279,10 @@ def _newest(lines: Sequence[str], tokens: int, count: Callable[[str], int]) -> l
 
 
 def summary_line(message: Mapping[str, Any]) -> str:
-    """Return what stays of one message: who spoke and the first sentence, or which tools were used."""
+    """Return the summary line of one message: the speaker and the first sentence, or the tools used."""
     role, content = str(message.get("role", "")), str(message.get("content") or "")
     if role == "tool":
-        # The result of a tool is not retold: it may hold anybody's words.
+        # A tool's result is not summarised: it may hold anyone's words.
         return ""
     calls = [str(call.get("name", "")) for call in message.get("tool_calls") or ()]
     said = first_sentence(content)

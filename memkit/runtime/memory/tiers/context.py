@@ -1,4 +1,4 @@
-"""What the model sees of a conversation: core sections, a summary of what went out, and the newest messages."""
+"""What the model sees of a conversation: core sections, a summary of paged-out messages, and the newest messages."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,12 @@ Message: TypeAlias = dict[str, Any]
 CONTEXT = ContextSettings()
 NO_SECTIONS = CoreSettings()
 MESSAGE_OVERHEAD = 7
-"""Tokens that a request's JSON spends on each message besides its role and text."""
+"""Tokens that a request's JSON adds to each message besides its role and text."""
 CORE_SHARE = 0.6
-"""Of the budget; core beyond it is shown shortened."""
+"""Share of the budget; core memory beyond it is shown truncated."""
 SUMMARY_SHARE = 0.15
 LEAST_SHOWN = 28
-"""Tokens of a shortened text, its mark included, that are worth showing."""
+"""Tokens of a truncated text, including its mark, that are worth showing."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class PagedOut:
 
     messages: tuple[Message, ...]
     summary: str
-    """The summary as it stands after them."""
+    """The summary after they left."""
     tokens: int = 0
-    """What they took in the prompt."""
+    """The tokens that they took in the prompt."""
 
 
 class MainContext:
@@ -71,19 +71,19 @@ class MainContext:
         """Begin an empty context.
 
         Args:
-            max_tokens: What core, summary, messages and what is reserved may have together.
-            count: Counts the tokens of a text; the counter of this machine without it.
-            on_page_out: Told of what was paged out.
-            context: How long a core section may be, and when which messages are paged out; its budget is passed over.
-            conversation: How many messages there may be, whatever their size; as many as fit without it.
-            summarise: Tells in few words what goes out; without it, or where it fails, first sentences are taken.
-            core: Which core sections there are besides persona, human and system.
+            max_tokens: Budget for core, summary, messages and the reserved part together.
+            count: Counts the tokens of a text; the local counter by default.
+            on_page_out: Called with what was paged out.
+            context: Limits of core sections, and when which messages are paged out; its own budget is ignored.
+            conversation: Limits on the number of messages, regardless of their size; without it, as many as fit.
+            summarise: Summarises what is paged out; without it, or if it fails, first sentences are used.
+            core: The core sections besides persona, human and system.
         """
         self.max_tokens = max_tokens
         self.counter = count or counter()
-        """How tokens are counted; a `TokenCounter` says by which rule."""
+        """The token counter; a `TokenCounter` states its method."""
         self.count = lru_cache(maxsize=1024)(self.counter)
-        # A prompt is counted several times a turn, and most of its messages are those of the turn before.
+        # A prompt is counted several times per turn, and most of its messages are unchanged since the previous turn.
         self._tokens_of = lru_cache(maxsize=1024)(
             lambda *texts: MESSAGE_OVERHEAD + sum(self.count(as_sent(text)) for text in texts)
         )
@@ -98,21 +98,21 @@ class MainContext:
         self.summary = ""
         self.on_page_out = on_page_out
         self.on_append: Callable[[Message], None] | None = None
-        """Told of every message as it came, before anything is shortened or paged out."""
+        """Called with every message as it came, before anything is shortened or paged out."""
         self.reserved = 0
-        """Tokens of the budget that belong to something else in the prompt; see `reserve`."""
+        """Tokens of the budget reserved for the rest of the prompt; see `reserve`."""
 
     @classmethod
     def configured(
         cls, settings: MemorySettings, max_tokens: int | None = None, summarise: Summarise | None = None
     ) -> "MainContext":
-        """Return an empty context with the limits that ``settings`` name."""
+        """Return an empty context with the limits of ``settings``."""
         context, conversation = settings.context, settings.conversation
         budget = max_tokens or context.max_tokens
         return cls(budget, context=context, conversation=conversation, summarise=summarise, core=settings.core)
 
     def limit_of(self, section: str) -> int:
-        """Return how many characters a core section may have."""
+        """Return the character limit of a core section."""
         return self._declared.get(section, {}).get("limit", self.section_limit)
 
     @property
@@ -121,19 +121,19 @@ class MainContext:
         return max(0, self.max_tokens - self.reserved)
 
     def reserve(self, tokens: int) -> PagedOut | None:
-        """Leave ``tokens`` of the budget to what else is in the prompt, and return what had to go out for it."""
+        """Reserve ``tokens`` of the budget for the rest of the prompt, and return what had to be paged out."""
         self.reserved = max(0, tokens)
         return self.fit()
 
     def append(self, message: Message) -> PagedOut | None:
-        """Add ``message`` and return what was paged out for it, if anything was."""
+        """Add ``message`` and return what was paged out for it, if anything."""
         if self.on_append is not None:
             self.on_append(message)
         self.messages.append(dict(message))
         return self.fit()
 
     def restore(self, messages: Sequence[Message], summary: str = "") -> PagedOut | None:
-        """Put back the messages and summary of an earlier process without telling anybody that they are new."""
+        """Restore the messages and summary of an earlier process without announcing them as new."""
         self.messages = [dict(message) for message in messages]
         self.summary = summary
         return self.fit(ask=False)
@@ -151,7 +151,7 @@ class MainContext:
         return sum(self.usage().values())
 
     def message_tokens(self, message: Mapping[str, Any]) -> int:
-        """Return the tokens of one message, its tool calls and the format around it."""
+        """Return the tokens of one message, its tool calls and its formatting."""
         if message.get("tool_calls"):
             return MESSAGE_OVERHEAD + sum(map(self.count, message_texts(message)))
         return self._tokens_of(*(str(message.get(key) or "") for key in TEXTS))
@@ -161,18 +161,18 @@ class MainContext:
         return shortened(text, tokens, self.count)
 
     def render_core(self) -> str:
-        """Return the core sections as one block for the prompt, shortened visibly where they exceed their share."""
+        """Return the core sections as one block for the prompt, visibly shortened where they exceed their share."""
         blocks = [f"<{name}>\n{text}\n</{name}>" for name, text in self.core.items() if text]
         return shortened("\n".join(blocks), int(self.budget * CORE_SHARE), self.count)
 
     def fit(self, *, ask: bool = True) -> PagedOut | None:
-        """Bring what is used within the budget, after core was changed for instance; return what went out.
+        """Page out what exceeds the budget, for example after a change of core; return what was paged out.
 
         Args:
             ask: Whether a model may be asked for the summary.
         """
         before = self.summary
-        # A result whose call is gone would be an error to every model.
+        # Every model would reject a result whose call is gone.
         gone = self._take_oldest(len(list(takewhile(is_result, self.messages))))
         if self._bounds is not None and self._are_too_many(self._bounds):
             gone += self._take_oldest(self._boundary(self._bounds.keep))
@@ -195,7 +195,7 @@ class MainContext:
         return paged
 
     def _are_too_many(self, bounds: ConversationSettings) -> bool:
-        """Return whether there are too many messages: a summary waits for the user to speak, the most does not."""
+        """Return whether there are too many messages; summaries wait for the user to speak, the hard limit does not."""
         spoken = bool(self.messages) and self.messages[-1].get("role") == "user"
         return (spoken and len(self.messages) > bounds.summarize_at) or self._pass_the_most()
 
@@ -203,7 +203,7 @@ class MainContext:
         return self._bounds is not None and len(self.messages) > self._bounds.max_messages
 
     def _running(self) -> int:
-        """Return where the turn begins that nobody answered yet, or else the newest exchange."""
+        """Return the start of the unanswered turn, or else of the newest exchange."""
         parts = groups(self.messages)
         newest = self.messages[-1] if parts else {}
         is_answered = newest.get("role") == "assistant" and not newest.get("tool_calls")
@@ -211,7 +211,7 @@ class MainContext:
         return spoken[-1] if spoken and not is_answered else len(self.messages) - sum(map(len, parts[-1:]))
 
     def _shorten_running_turn(self) -> bool:
-        """Shorten what is long in the turn if each text can still say something; return whether it fits then."""
+        """Shorten long texts in the turn if each stays meaningful; return whether it fits afterwards."""
         room = self.budget - self.count(self.render_core()) - self.count(self.summary)
         messages = fitted(self.messages, room, self)
         cut = [one for one, old in zip(messages, self.messages, strict=True) if one["content"] != old.get("content")]
@@ -226,7 +226,7 @@ class MainContext:
         return max(0, min(int(self.budget * SUMMARY_SHARE), self.budget - others))
 
     def _boundary(self, keep: int) -> int:
-        """Return how many of the oldest messages may go while the newest ``keep`` stay and no group is split."""
+        """Return how many of the oldest messages can go while the newest ``keep`` stay and no group is split."""
         boundary, most = 0, min(self._running(), len(self.messages) - keep)
         for group in groups(self.messages)[:-1]:
             if boundary + len(group) > most:
@@ -241,7 +241,7 @@ class MainContext:
         return gone
 
     def _shorten_last_group(self) -> list[Message]:
-        """Shorten the texts of the messages that have to stay together; return them if even that does not help."""
+        """Shorten the texts of messages that must stay together; return the messages if even that does not suffice."""
         room = self.budget - self.usage()["core"] - self.usage()["summary"]
         self.messages = fitted(self.messages, room, self)
         if self.used() <= self.budget:
@@ -258,12 +258,12 @@ def is_result(message: Mapping[str, Any]) -> bool:
 
 
 def is_spoken(message: Mapping[str, Any]) -> bool:
-    """Return whether ``message`` opens a turn: the words of a user, or of a program in their place, and no data."""
+    """Return whether ``message`` opens a turn: a user's words, or a program's in their place, but not data."""
     return message.get("role") == "user" and message.get("name") != "memory"
 
 
 TEXTS = ("role", "content", "name", "tool_call_id")
-"""Keys of a message whose values a request carries as they are."""
+"""Keys of a message whose values a request carries unchanged."""
 
 
 def message_texts(message: Mapping[str, Any]) -> list[str]:
@@ -273,7 +273,7 @@ def message_texts(message: Mapping[str, Any]) -> list[str]:
 
 
 def as_sent(text: str) -> str:
-    """Return ``text`` as it stands in a request's JSON."""
+    """Return ``text`` as it appears in a request's JSON."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
@@ -286,7 +286,7 @@ def call_text(call: Mapping[str, Any]) -> str:
 
 
 def groups(messages: Sequence[Message]) -> list[list[Message]]:
-    """Return ``messages`` in parts that must stay together: tool calls with their results."""
+    """Return ``messages`` in groups that must stay together: tool calls with their results."""
     found: list[list[Message]] = []
     for message in messages:
         if is_result(message) and found:
@@ -297,7 +297,7 @@ def groups(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def fitted(messages: Sequence[Message], tokens: int, context: MainContext) -> list[Message]:
-    """Return ``messages`` with their longest texts shortened so that together they fit in ``tokens``, if they can."""
+    """Return ``messages`` with their longest texts shortened so that together they fit in ``tokens``, if possible."""
     bare = [{**message, "content": ""} for message in messages]
     if sum(map(context.message_tokens, bare)) > tokens:
         messages = [_without_arguments(message) for message in messages]

@@ -1,4 +1,4 @@
-"""Search over what was said: words, dates, the turns around a turn, who spoke, and the session as a whole.
+"""Search over conversations: words, dates, neighbouring turns, the speaker, and the session as a whole.
 
 Every ingredient raised recall on a public conversation benchmark, in this order: lower case and word boundaries, stop
 words, stems, dates, the text of neighbouring turns, the named speaker, captions and relative dates, the share of the
@@ -17,44 +17,44 @@ from ..index.words import BRIDGE, BRIDGED, FULL, LENT, NEAR, CorpusStatistics, l
 from ..words.text import AHEAD, day_words, may_name_a_date, names, query_terms, tokens, words
 
 LONGEST_KEPT = 2000
-"""Characters of a text whose tokens are kept for the next search."""
+"""The longest text, in characters, whose tokens are kept for the next search."""
 ONE_TOPIC = 600
-"""So many words of a session speak for each of its turns in full; of a longer one, about more, the less for each."""
+"""The most words of a session that fully support each of its turns; a longer one is about more and supports less."""
 
 Similar = Callable[[str, Sequence[str]], Sequence[float]]
-"""How near texts are to a question, each at most 1."""
+"""Returns the similarity of texts to a question, each at most 1."""
 
 
 class Utterance(NamedTuple):
-    """One turn, with what its words alone do not say."""
+    """One turn, with information that its words alone do not give."""
 
     text: str
     session: str = ""
     day: date | None = None
     speakers: frozenset[str] = frozenset()
-    """The words that name who said it, in lower case."""
+    """The words that name the speaker, in lower case."""
     caption: str = ""
     """What a picture in it shows."""
 
 
 class Recipe(NamedTuple):
-    """Which ingredients a search uses; the defaults are what measures best."""
+    """The ingredients that a search uses; the defaults scored best."""
 
     tokens: Callable[[str], Sequence[str]] = tokens
     terms: Callable[[str], Sequence[str]] = query_terms
     dates: bool = True
-    """Let the day on which something was said be among its words."""
+    """Whether the date on which something was said counts among its words."""
     near: tuple[float, ...] = NEAR
-    """What a word counts that stands one turn away, two turns away; in a long turn less, see ``lent``."""
+    """The weight of a word one turn away, two turns away; less in a long turn, see ``lent``."""
     speaker: float = 1.3
-    """Factor for a turn whose speaker the question names."""
+    """Factor for a turn whose speaker is named in the question."""
     relative: bool = True
-    """Let "yesterday" in a turn be the day before it."""
+    """Whether "yesterday" in a turn counts as the date of the day before."""
     captions: bool = True
     session: float = 0.5
-    """Share of the whole session's score that each of its turns gets, less where the session is long."""
+    """Share of the session's score given to each of its turns, less if the session is long."""
     bridge: float = BRIDGE
-    """Share of the best score that a turn gets for a rare name which the first turns found hold."""
+    """Share of the best score given to a turn with a rare name that the first results contain."""
 
 
 class ConversationIndex:
@@ -63,30 +63,30 @@ class ConversationIndex:
     def __init__(
         self, utterances: Iterable[Utterance], recipe: Recipe | None = None, similar: Similar | None = None
     ) -> None:
-        """Take in ``utterances``; with ``similar`` what turns mean counts as well."""
+        """Index ``utterances``; with ``similar``, the meaning of turns counts as well."""
         self.utterances: list[Utterance] = []
         self._similar = similar
         self.recipe = recipe or Recipe()
         self._neighbours = _Neighbours(self.recipe.near)
         self._postings: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self._own: list[int] = []
-        """How many words each turn has."""
+        """The word count of each turn."""
         self._lengths: list[float] = []
-        """The same, with the share of the words that stand beside it."""
+        """The same, plus the share of neighbouring words."""
         self._session_lengths: Counter[str] = Counter()
         for one in utterances:
             self._enter(one)
         self._lengths = [self._length(place) for place in range(len(self._own))]
 
     def add(self, one: Utterance) -> None:
-        """Take in what was said after everything else."""
+        """Add the newest utterance."""
         place = self._enter(one)
         self._lengths.append(0.0)
         for near, _ in self._neighbours.of(place):
             self._lengths[near] = self._length(near)
 
     def rank(self, query: str, today: date | None = None) -> list[tuple[float, int]]:
-        """Return (score, place) of the turns that share a word with ``query`` or stand beside one, best first."""
+        """Return (score, place) of the turns that share a word with ``query`` or neighbour such a turn, best first."""
         terms = self._terms(query, today)
         scores = self._scores(terms)
         shares = self._session_shares(terms) if self.recipe.session and scores else {}
@@ -96,14 +96,14 @@ class ConversationIndex:
             one = self.utterances[place]
             factor = self.recipe.speaker if asked & one.speakers else 1.0
             ranked.append((score * factor + self.recipe.session * shares.get(one.session, 0.0), place))
-        # Of equal ones the newer comes first, as in what people mean by "what did I say".
+        # Among equals the newer comes first, which is what people mean by "what did I say".
         ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
         ranked = self._led_on(ranked, terms)
-        # What meaning brings to the front holds names too.
+        # Turns brought to the front by meaning contain names, too.
         return self._led_on(self._meant(query, ranked), terms) if self._similar else ranked
 
     def shares(self, query: str, today: date | None = None) -> dict[int, float]:
-        """Return the share of the question's weight that each turn holds itself, of those that hold any of it."""
+        """Return the share of the question's weight that each turn contains itself, for turns that contain any."""
         shares: defaultdict[int, float] = defaultdict(float)
         whole = 0.0
         for term in self._terms(query, today):
@@ -133,10 +133,10 @@ class ConversationIndex:
         return place
 
     def _meant(self, query: str, ranked: list[tuple[float, int]]) -> list[tuple[float, int]]:
-        """Return all turns by words and meaning together, ``ranked`` being what the words say.
+        """Return all turns ranked by words and meaning together, where ``ranked`` is the ranking by words.
 
-        A turn means what it says itself, or what it says with those beside it, whichever is the nearer: what stands
-        alone among other matters is not made less by them. Scores are fused, not ranks.
+        A turn's meaning is its own or that of it with its neighbours, whichever is nearer, so that a remark among
+        other subjects is not weakened by them. Scores are fused, not ranks.
         """
         assert self._similar is not None
         angles = self._similar(query, [one.text for one in self.utterances])
@@ -149,7 +149,7 @@ class ConversationIndex:
         scores = {place: score for score, place in ranked}
         by_words = spread([scores.get(place, 0.0) for place in range(len(meant))], low=0.0)
         by_meaning = spread(meant, low=min(meant, default=0.0))
-        # A long turn holds words of many things: what it means has the more to say.
+        # A long turn contains words about many things, so its meaning gets a larger share.
         share = 0.5 + (BY_WORDS - 0.5) * min(1.0, LENT * len(self._own) / (sum(self._own) or 1))
         fused = [
             (share * words + (1 - share) * meaning, place)
@@ -158,7 +158,7 @@ class ConversationIndex:
         return sorted(fused, key=lambda pair: (-pair[0], -pair[1]))
 
     def _led_on(self, ranked: list[tuple[float, int]], terms: Sequence[str]) -> list[tuple[float, int]]:
-        """Return ``ranked`` with what goes on with names that the first of it hold."""
+        """Return ``ranked`` extended by turns that continue with names from the first results."""
         found_any = bool(self.recipe.bridge and ranked and ranked[0][0] > 0)
         bridged = self._bridged(ranked[:BRIDGED], terms) if found_any else {}
         if not bridged:
@@ -182,7 +182,7 @@ class ConversationIndex:
         return list(dict.fromkeys([*named.words, *self.recipe.terms(named.rest)]))
 
     def _scores(self, terms: Sequence[str]) -> Mapping[int, float]:
-        """Return the BM25 of every turn, a word in a neighbour counting as part of one."""
+        """Return the BM25 score of every turn; a word in a neighbouring turn counts in part."""
         average = math.fsum(self._lengths) / (len(self._lengths) or 1)
         scores: defaultdict[int, float] = defaultdict(float)
         for term in terms:
@@ -192,7 +192,7 @@ class ConversationIndex:
         return scores
 
     def _counts(self, term: str) -> Mapping[int, float]:
-        """Return how often a word counts in each turn that holds it or stands beside one that does."""
+        """Return the weighted count of a word in each turn that contains it or neighbours one that does."""
         counts: defaultdict[int, float] = defaultdict(float)
         for place, count in self._postings.get(term, {}).items():
             for near, weight in self._neighbours.of(place):
@@ -200,9 +200,9 @@ class ConversationIndex:
         return counts
 
     def _bridged(self, first: Sequence[tuple[float, int]], asked: Sequence[str]) -> Mapping[int, float]:
-        """Return how well turns, from 0 to 1, go on with a rare name that the ``first`` found hold and was not asked.
+        """Return, from 0 to 1, how well turns continue with a rare name of the ``first`` results that was not asked.
 
-        "Who is it that she met at the class?" finds the turn with the name; what is told of that name stands elsewhere.
+        "Who is it that she met at the class?" finds the turn with the name; facts about that name are in other turns.
         """
         worths: defaultdict[str, float] = defaultdict(float)
         for score, place in first:
@@ -221,12 +221,12 @@ class ConversationIndex:
         return bridged
 
     def _session_shares(self, terms: Sequence[str]) -> Mapping[str, float]:
-        """Return what each turn of a session gets of the session's score."""
+        """Return the part of the session's score that each of its turns gets."""
         scores, lengths = self._session_scores(terms), self._session_lengths
         return {session: score * min(1.0, ONE_TOPIC / (lengths[session] or 1)) for session, score in scores.items()}
 
     def _session_scores(self, terms: Sequence[str]) -> Mapping[str, float]:
-        """Return the BM25 of every session as one document."""
+        """Return the BM25 score of every session as one document."""
         lengths = self._session_lengths
         average = lengths.total() / (len(lengths) or 1)
         scores: defaultdict[str, float] = defaultdict(float)
@@ -240,16 +240,16 @@ class ConversationIndex:
 
 
 class _Neighbours:
-    """Which turns stand beside a turn in its session, and what a word there counts."""
+    """The neighbouring turns of a turn in its session, and the weights of words in them."""
 
     def __init__(self, near: Sequence[float]) -> None:
         self._weights = (1.0, *near)
         self._order: defaultdict[str, list[int]] = defaultdict(list)
         self._rank: list[tuple[list[int], int]] = []
-        """Of every turn: the places of its session in order, and where among them it stands."""
+        """For every turn: the places of its session in order, and its position among them."""
 
     def add(self, session: str) -> None:
-        """Take in that the next turn is of ``session``."""
+        """Register that the next turn belongs to ``session``."""
         order = self._order[session]
         order.append(len(self._rank))
         self._rank.append((order, len(order) - 1))
@@ -268,7 +268,7 @@ def _worth(documents: int, holding: int) -> float:
 
 
 def _words(one: Utterance, recipe: Recipe) -> tuple[str, ...]:
-    """Return what a turn is found by."""
+    """Return the words by which a turn is found."""
     found = list(recipe.tokens(f"{one.text} {one.caption}" if recipe.captions and one.caption else one.text))
     if recipe.dates and one.day is not None:
         found += day_words(one.day)

@@ -1,4 +1,4 @@
-"""Recall memory: every turn of every session, findable until it is too old. Masked before anything is written."""
+"""Recall memory: every turn of every session, findable until it is too old. Secrets are masked before writing."""
 
 import fcntl
 import hashlib
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .conversation import ConversationIndex, Similar, Utterance
 
 SLACK = 100
-"""How many turns more than allowed are held before the oldest are let go."""
+"""How many turns beyond the limit are held before the oldest are dropped."""
 
 
 BEGINNING = frozenset({"first", "earliest", "beginning", "start"})
@@ -39,11 +39,11 @@ AROUND = frozenset(
         "were", "what", "you",
     }
 )  # fmt: skip
-"""What else is said where somebody asks for the beginning of a conversation, and for nothing in particular."""
+"""Other words in a question about the beginning of a conversation that has no other subject."""
 
 
 def asks_for_beginning(query: str) -> bool:
-    """Return whether a question is for what was said first, and not for something that was said.
+    """Return whether a question asks for what was said first, rather than for something specific.
 
     >>> asks_for_beginning("what did I say first?"), asks_for_beginning("my first dog")
     (True, False)
@@ -60,10 +60,10 @@ class NewestTurns:
         self._similar = similar
         self._turns: list[SessionTurn] = []
         self._searched: ConversationIndex | None = None
-        """The same turns for searching; made when somebody first asks."""
+        """The same turns for searching; built on the first search."""
 
     def add(self, turns: Iterable[SessionTurn]) -> None:
-        """Take in turns, usually newer ones than those that are here."""
+        """Add turns, usually newer than the existing ones."""
         fresh = sorted(turns, key=_at)
         is_later = not self._turns or not fresh or fresh[0].at >= self._turns[-1].at
         self._turns = self._turns if is_later else sorted([*self._turns, *fresh], key=_at)
@@ -106,7 +106,7 @@ def _at(turn: SessionTurn) -> str:
 
 
 def _utterance(turn: SessionTurn) -> "Utterance":
-    """Return a turn as a conversation has it, named by its user or its role, and by the pronoun that means either."""
+    """Return a turn as an utterance, named by its user or role, and by the pronoun that means either."""
     named = {*words(turn.user_id), "user", "i", "me", "my", "mine"} if turn.role == "user" else {turn.role}
     named |= {"you", "your", "yours", "agent"} if turn.role == "assistant" else set()
     from .conversation import Utterance
@@ -116,7 +116,7 @@ def _utterance(turn: SessionTurn) -> "Utterance":
 
 ROLES = ("user", "assistant", "tool", "system", "error")
 USERS = 8
-"""Of so many users what was read stays at hand."""
+"""The number of users whose turns stay cached."""
 
 
 class RecallMemory:
@@ -147,16 +147,16 @@ class RecallMemory:
         self._kept: dict[tuple[str, str], list[SessionTurn]] = {}
         self._newest: OrderedDict[str, tuple[TurnFiles | None, NewestTurns]] = OrderedDict()
         self._lines: dict[Path, int] = {}
-        """How many lines the files have that this process appends to."""
+        """The line counts of the files that this process appends to."""
         self._lock = threading.RLock()
         self._agents: tuple[str | None, ...] | None = None
         self.share: Callable[[Path, str], None] = lambda file, user_id: None
-        """Told of every file that changed and whose it is, so that other machines can find its turns."""
+        """Called with every changed file and its owner, so that other machines can find its turns."""
 
     def of_agent(self, agent_id: str | None) -> "RecallMemory":
-        """Return the memory of one agent: it keeps what is said to that one and finds nothing that was said to others.
+        """Return the memory of one agent, which keeps the turns of that agent and finds none of others.
 
-        None is the agent of a user who names none.
+        None stands for the agent of a user who names none.
         """
         own = copy(self)
         own._agents, own._newest = (agent_id,), OrderedDict()
@@ -169,7 +169,7 @@ class RecallMemory:
         self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = (),
         parents: Sequence[str] = (),
     ) -> SessionTurn:  # fmt: skip
-        """Keep one turn, secrets masked, and return it as kept."""
+        """Store one turn, secrets masked, and return it as stored."""
         turn = replace(self.stamped(user_id, session_id, turn_id, role, text, taint), parents=tuple(parents))
         with self._lock:
             if self._path is None:
@@ -185,7 +185,7 @@ class RecallMemory:
     def stamped(
         self, user_id: str, session_id: str, turn_id: int | None, role: str, text: str, taint: Sequence[str] = ()
     ) -> SessionTurn:
-        """Return a turn of this moment as it would be kept, secrets masked."""
+        """Return a turn with the current time as it would be stored, secrets masked."""
         agent_id = self._agents[0] if self._agents else None
         steered = tuple(map(mask, taint))
         return SessionTurn(user_id, session_id, turn_id, role, mask(text), to_text(self._clock()), agent_id, steered)
@@ -196,12 +196,12 @@ class RecallMemory:
             return self._fresh(turn for turn in self._of_session(user_id, session_id) if turn.user_id == user_id)
 
     def sessions(self, user_id: str) -> list[str]:
-        """Return the sessions of this user, the one that was used last first."""
+        """Return the sessions of this user, most recently used first."""
         last = {session: turns[-1].at for session, turns in self.by_session(user_id).items()}
         return sorted(last, key=lambda session: (last[session], session), reverse=True)
 
     def by_session(self, user_id: str) -> dict[str, list[SessionTurn]]:
-        """Return the turns of this user, oldest first, by the session they were said in."""
+        """Return the turns of this user, oldest first, grouped by session."""
         found: dict[str, list[SessionTurn]] = {}
         with self._lock:
             for turn in self._fresh(turn for turn in self._all(user_id) if turn.user_id == user_id):
@@ -209,7 +209,7 @@ class RecallMemory:
         return found
 
     def forget(self, user_id: str, session_id: str) -> int:
-        """Delete the turns of one session of a user and return how many there were."""
+        """Delete the turns of one session of a user and return their number."""
         with self._lock:
             if self._path is None:
                 self._newest.pop(user_id, None)
@@ -227,10 +227,10 @@ class RecallMemory:
     def search(
         self, query: str, user_id: str, k: int = 5, session_id: str | None = None, *, beside: Sequence[SessionTurn] = ()
     ) -> list[SessionTurn]:
-        """Return this user's turns that fit ``query`` best, as ``ConversationIndex`` ranks them; none when none does.
+        """Return this user's turns that fit ``query`` best, as ``ConversationIndex`` ranks them; empty if none fits.
 
-        Statistics are those of all of the user's turns, also where only one session is asked for. Turns ``beside``
-        those that are kept are searched as well.
+        Statistics cover all of the user's turns, even if only one session is searched. The turns in ``beside`` are
+        searched in addition to the stored ones.
         """
         scored = self.ranked(query, user_id)
         if beside:
@@ -242,18 +242,18 @@ class RecallMemory:
         return list(islice(ranked, max(0, k)))
 
     def ranked(self, query: str, user_id: str) -> list[tuple[float, SessionTurn]]:
-        """Return every turn of this user that shares a word with ``query`` or stands beside one, best first."""
+        """Return every turn of this user that shares a word with ``query`` or neighbours one that does, best first."""
         with self._lock:
             return self._newest_of(user_id).ranked(query, self._clock().date(), self._oldest())
 
     def holding(self, query: str, user_id: str, least: float) -> list[tuple[float, SessionTurn]]:
-        """Return what this user and the agent said that holds a share of ``query``'s words, the best first."""
+        """Return the turns of this user and the agent that contain a share of ``query``'s words, best first."""
         with self._lock:
             found = self._newest_of(user_id).holding(query, self._clock().date(), self._oldest(), least)
         return [(share, turn) for share, turn in found if turn.role in ("user", "assistant")]
 
     def drop_expired(self, user_id: str | None = None) -> int:
-        """Delete the turns of one user, or of all, that are older than memory of sessions lasts; return how many."""
+        """Delete the turns of one user, or of all, that have outlived the session memory; return how many."""
         if self._path is None or not self._path.is_dir():
             return 0
         own = [self._directory(user_id)] if user_id is not None else sorted(self._path.iterdir())
@@ -276,14 +276,14 @@ class RecallMemory:
         return dropped
 
     def everything(self, user_id: str) -> list[SessionTurn]:
-        """Return every turn of this user that is kept, however old, by session and in the order they were kept."""
+        """Return every stored turn of this user, however old, by session and in the order they were stored."""
         with self._lock:
             return sorted(
                 (turn for turn in self._all(user_id) if turn.user_id == user_id), key=lambda turn: turn.session_id
             )
 
     def bring_back(self, turns: Iterable[SessionTurn]) -> int:
-        """Keep turns as they are, masked when they were first kept, and return how many were not here already."""
+        """Store turns unchanged, as they were masked when first stored, and return how many were new."""
         new = 0
         for whose, some in groupby(turns, key=lambda turn: (turn.user_id, turn.session_id)):
             with self._lock:
@@ -312,7 +312,7 @@ class RecallMemory:
         return to_text(self._clock() - self._ttl)
 
     def _newest_of(self, user_id: str) -> NewestTurns:
-        """Return the newest turns of a user, those that other processes wrote meanwhile included."""
+        """Return the newest turns of a user, including those that other processes wrote meanwhile."""
         if user_id not in self._newest:
             files = None if self._path is None else TurnFiles(self._directory(user_id), user_id, self._sealer)
             newest = NewestTurns(self._max_items, self._similar)
@@ -372,7 +372,7 @@ class RecallMemory:
                 file.unlink()
 
     def _rewrite(self, file: Path) -> int:
-        """Keep in ``file`` what is neither too old nor too much, and return how many turns that are."""
+        """Rewrite ``file`` without turns that are too old or too many, and return how many remain."""
         oldest = self._oldest()
         kept = [line for at, line in dated_lines(file) if at >= oldest][-self._max_items :]
         beside = file.with_suffix(".new")
@@ -393,66 +393,66 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _digest(name: str) -> str:
-    # Names of people and sessions are no file names: they may hold slashes, and they may have to be forgotten.
+    # User and session names are not file names: they may contain slashes, and they may have to be forgotten.
     return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]
 
 
-# What a turn is given unasked of long-term memory and of earlier turns: what fits, and why the rest does not.
+# What a turn is given unasked from long-term memory and earlier turns: what fits, and why the rest does not.
 
 SHARE = 0.1
-"""Of the prompt's budget that recall in a turn may take."""
+"""Share of the prompt's budget for recall in a turn."""
 LEAST_SHARE = 0.5
 """Of the words asked for that an earlier turn must hold itself: talk repeats words, and most of it answers nothing."""
 EXCERPT = 400
-"""Characters of an earlier turn that are shown."""
+"""The most characters of an earlier turn that are shown."""
 
 
 class RecalledPiece(NamedTuple):
-    """Something that fits the user's words or the task at hand."""
+    """A piece that fits the user's words or the current task."""
 
     tier: str
     """archive | recall"""
     said: str
     """Its own words."""
     text: str
-    """What is shown of it."""
+    """The text that is shown."""
     fit: float
-    """How well, from 0 to 1."""
+    """How well it fits, from 0 to 1."""
     id: str | None = None
     hit: Hit | None = None
-    """The record that it tells."""
+    """The record that it comes from."""
     taint: tuple[str, ...] = ()
-    """What may have steered it."""
+    """Origins that may have steered it."""
     parents: tuple[str, ...] = ()
-    """Records that stood in the prompt that a turn was said under."""
+    """Records that stood in the prompt under which a turn was said."""
 
     @property
     def line(self) -> str:
-        """Return it as the prompt shows it."""
+        """Return it in the form of the prompt."""
         return f"- [{self.id}] {self.text}" if self.id else f"- {self.text}"
 
 
 class TurnRecall(NamedTuple):
-    """What enters the prompt of a turn, and the account of what does not."""
+    """What enters the prompt of a turn, and an account of what does not."""
 
     pieces: tuple[RecalledPiece, ...] = ()
     lost: tuple[Mapping[str, str], ...] = ()
-    """``{id, reason}`` of records: taint, rank, budget, or why the search dropped one."""
+    """``{id, reason}`` of records: taint, rank, budget, or the search's reason for dropping one."""
     tainted: int = 0
-    """So many pieces were left out because outside text may have steered them."""
+    """How many pieces were left out because outside text may have steered them."""
 
 
 def pieces_of(
     hits: Iterable[Hit], turns: Iterable[tuple[float, SessionTurn]], taint_of: Callable[[Record], Sequence[str]]
 ) -> list[RecalledPiece]:
-    """Return records as search ranked them and earlier turns with their share of the words, the best fitting first.
+    """Return records in search order and earlier turns with their share of the words, merged, best first.
 
-    ``taint_of`` says what steers a prompt that a record enters: more than its own taint where others wrote it.
+    ``taint_of`` returns the taint of a prompt that a record enters: more than its own where others wrote it.
     """
     pieces: list[RecalledPiece] = []
     fit = 1.0
     for hit in hits:
-        # Confidence, age and use had their say in the search: no record passes one that was ranked before it.
+        # Confidence, age and use counted in the search: no record overtakes one that ranked above it there.
         fit = min(fit, hit.parts["relevance"])
         record = hit.record
         told = f"{record.type}, {record.confidence:.2f}, {record.source}, {record.created_at[:10]}"
@@ -470,14 +470,14 @@ def pieces_of(
 def recall_for_turn(
     pieces: Sequence[RecalledPiece], most: int, budget: int, count: Callable[[str], int], shown: str
 ) -> TurnRecall:
-    """Return at most ``most`` of the first ``pieces`` that fit in ``budget`` tokens and do not stand in the prompt.
+    """Return at most ``most`` of the first ``pieces`` that fit in ``budget`` tokens and are not in the prompt yet.
 
     Args:
-        pieces: What fits, the best first.
-        most: So many at most; ``retrieval.per_turn``.
-        budget: Tokens that they may take.
+        pieces: The fitting pieces, best first.
+        most: Limit on their number; ``retrieval.per_turn``.
+        budget: The tokens that they may take.
         count: Counts the tokens of a text.
-        shown: The text of the prompt as it stands.
+        shown: The current text of the prompt.
     """
     chosen: list[RecalledPiece] = []
     lost: list[Mapping[str, str]] = []

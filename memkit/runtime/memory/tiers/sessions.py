@@ -1,4 +1,4 @@
-"""What is kept of a session on disk: its turns as lines of a file that may be cut short, and its prompt as one file."""
+"""Session state on disk: its turns as lines of a file that may be truncated, and its prompt as one file."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .context import MainContext, Message
 
 TAIL = 64
-"""So many bytes before the place where reading stopped tell whether a file is still the one that was read."""
+"""The number of bytes before the read position that identify a file as the one read before."""
 
 
 @dataclass(frozen=True)
@@ -39,24 +39,24 @@ class SessionTurn:
     text: str
     at: str
     agent_id: str | None = None
-    """To or by which of the user's agents, where there are several."""
+    """The user's agent to or by which it was said, if there are several."""
     taint: tuple[str, ...] = ()
-    """What may have steered it."""
+    """Origins that may have steered it."""
     parents: tuple[str, ...] = ()
-    """Records that stood in the prompt it was said under."""
+    """Records that stood in the prompt under which it was said."""
 
 
 OPTIONAL = ("agent_id", "taint", "parents")
 
 
 def line_of(turn: SessionTurn, sealer: Sealer) -> bytes:
-    """Return a turn as it stands in a file, without the end of the line."""
+    """Return a turn as it is written to a file, without the line end."""
     data = sealer.seal({key: value for key, value in asdict(turn).items() if key not in OPTIONAL or value})
     return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(errors="replace")
 
 
 def read_turns(file: Path, sealer: Sealer | None = None) -> Iterator[SessionTurn]:
-    """Yield the turns in ``file``; a line that a crash cut short, or whose key is not here, is passed over."""
+    """Yield the turns in ``file``, skipping lines that a crash truncated or whose key is not here."""
     return turns_in(whole_file(file), sealer or NoSealer())
 
 
@@ -75,7 +75,7 @@ def turns_in(content: bytes, sealer: Sealer) -> Iterator[SessionTurn]:
 
 
 def dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the time and the bytes of every turn in ``file``, also of those whose text nobody here can read."""
+    """Yield the time and the bytes of every turn in ``file``, including turns that nobody here can decrypt."""
     for line in whole_file(file).split(b"\n"):
         try:
             yield str(json.loads(line)["at"]), line
@@ -84,7 +84,7 @@ def dated_lines(file: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def append_line(file: Path, line: bytes) -> None:
-    """Append a line, or leave the file as it is; close a torn line first. Whoever appends holds the folder's lock."""
+    """Append a line, or leave the file unchanged; a torn line is closed first. The caller holds the folder's lock."""
     descriptor = open_regular(file, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     size = os.fstat(descriptor).st_size
     try:
@@ -103,15 +103,15 @@ class _ReadSoFar(NamedTuple):
     """How far a file was read."""
 
     state: tuple[int, int, int]
-    """Its number, size and time of change."""
+    """Its inode, size and modification time."""
     offset: int
-    """Where the first line begins that was not there yet."""
+    """The position after the last complete line."""
     tail: bytes
-    """What stood right before that."""
+    """The bytes right before that position."""
 
 
 class TurnFiles:
-    """The files of one user's turns; reads only what came since it was asked last."""
+    """The files of one user's turns; reads only what was added since the last call."""
 
     def __init__(self, folder: Path, user_id: str, sealer: Sealer) -> None:
         self._folder = folder
@@ -121,9 +121,9 @@ class TurnFiles:
         self._keys: Any = None
 
     def news(self) -> tuple[bool, list[SessionTurn]]:
-        """Return the turns that came, and whether they are all there are.
+        """Return the new turns, and whether they are all there are.
 
-        The latter is so at first, and whenever a file was deleted or rewritten, or the user's key came or went.
+        They are on the first call, and whenever a file was deleted or rewritten, or the user's key came or went.
         """
         keys = self._sealer.state(self._user_id)
         found = self._found()
@@ -138,12 +138,12 @@ class TurnFiles:
         try:
             entries = sorted((entry for entry in os.scandir(self._folder)), key=lambda entry: entry.name)
             stats = {entry.name: entry.stat() for entry in entries if entry.name.endswith(".jsonl")}
-        except FileNotFoundError:  # the folder, or a file that another process deleted just now
+        except FileNotFoundError:  # the folder, or a file that another process has just deleted
             return {}
         return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
     def _later(self, name: str, state: tuple[int, int, int]) -> list[SessionTurn] | None:
-        """Return what was appended to a file; None where it is no longer the file that was read."""
+        """Return what was appended to a file; None if it is no longer the file read before."""
         before = self._read.get(name, _ReadSoFar((state[0], 0, 0), 0, b""))
         if state == before.state:
             return []
@@ -159,41 +159,41 @@ class TurnFiles:
             return None if name in self._read else []
         if not content.startswith(before.tail):
             return None
-        # What follows the last end of a line is still being written, or was cut short.
+        # Text after the last line end is still being written, or was truncated.
         whole = content[len(before.tail) : content.rfind(b"\n") + 1]
         self._read[name] = _ReadSoFar(state, before.offset + len(whole), (before.tail + whole)[-TAIL:])
         return list(turns_in(whole, self._sealer))
 
 
 KNOWN = 500
-"""Ids of records that a session may still cite; the newest ones."""
+"""The most record ids that a session may still cite; the newest ones."""
 STARTED = "started_at"
 TITLE = ("name", "parent", "agent_id", STARTED)
-"""What tells one session from another for its user; absent where nobody said it."""
+"""Keys that distinguish a user's sessions; absent if nobody set them."""
 BESIDE = 4
-"""So many lines of a summary before its new ones are searched for secrets again."""
+"""How many lines of a summary before the new ones are searched for secrets again."""
 
 
 class Kept(NamedTuple):
-    """What a session knows besides its messages."""
+    """The state of a session besides its messages."""
 
     turns: int
     known: tuple[str, ...] = ()
     """Ids of the records that it retrieved or wrote."""
     name: str | None = None
-    """What its user calls it."""
+    """The user's name for it."""
     parent: str | None = None
     """The session that it was forked from."""
     agent_id: str | None = None
     started_at: str | None = None
     working: Mapping[str, Any] | None = None
-    """The running task, and ``at``: when it was kept last."""
+    """The running task, with ``at``: when it was last saved."""
     usage: Mapping[str, int] = MappingProxyType({})
-    """What the model cost so far: tokens and requests."""
+    """The model's cost so far: tokens and requests."""
     taint: tuple[str, ...] = ()
-    """What may have steered what stands in the prompt."""
+    """Origins that may have steered the prompt's content."""
     drawn: int = 0
-    """The last turn of which what lasts was drawn."""
+    """The last turn from which lasting facts were drawn."""
 
 
 class SessionFile:
@@ -202,21 +202,21 @@ class SessionFile:
     def __init__(self, folder: Path, user_id: str, session_id: str, sealer: Sealer | None = None) -> None:
         self._whose = {"user_id": user_id, "session_id": session_id}
         self._sealer = sealer or NoSealer()
-        # Names of people and sessions are no file names: they may hold slashes.
+        # User and session names are not file names: they may contain slashes.
         self._path = folder / f"{session_digest(user_id, session_id)}.json"
         self._masked: list[tuple[Message, Any]] = []
-        """The messages that were kept last, each with what was written of it."""
+        """The messages saved last, each with its written form."""
         self._masked_summary: tuple[list[str], list[str]] = ([], [])
-        """Lines of the summary that was kept last, but for the first, and what was written of them."""
+        """The lines of the summary saved last, except the first, and their written form."""
 
     def load(self, main: "MainContext | None") -> Kept | None:
-        """Put the session back into ``main``, where one is given, and return its books; None without such a session."""
+        """Restore the session into ``main``, if given, and return its books; None if there is no such session."""
         try:
             data = _content(self._path, self._sealer)
         except (OSError, ValueError):
             data = {}
         if not is_session(data):
-            # Nothing kept, a file that somebody damaged, or a key that is not here: recall memory has the turns.
+            # Nothing saved, a damaged file, or a missing key: recall memory has the turns.
             return None
         if main is not None:
             main.restore(data.get("messages", []), data.get("summary", ""))
@@ -226,9 +226,9 @@ class SessionFile:
         return Kept(data["turns"], tuple(data["known"]), **told, usage=usage, taint=taint, drawn=drawn)
 
     def save(self, main: "MainContext | None", kept: Kept, *, without: "Sequence[Message]" = ()) -> None:
-        """Keep the books and, where ``main`` is given, what it holds.
+        """Save the books and, if ``main`` is given, its content.
 
-        Of the messages ``without`` nothing is kept, nor of a summary that may tell of them.
+        The messages ``without`` are not saved, nor is a summary that may mention them.
         """
         data: dict[str, Any] = {"turns": kept.turns, "known": list(kept.known[-KNOWN:])}
         data |= {"usage": dict(kept.usage)} if kept.usage else {}
@@ -252,11 +252,11 @@ class SessionFile:
         return [masked for _, masked in self._masked]
 
     def _summary_masked(self, summary: str) -> str:
-        """Return the summary with its secrets masked; of one that only went on, its new lines are searched.
+        """Return the summary with its secrets masked; if it was only extended, only its new lines are searched.
 
-        A few lines before them are searched as well: where a secret goes on from those, the whole summary is.
+        A few lines before them are searched, too: if a secret continues from those, the whole summary is searched.
         """
-        from .budget import EARLIER  # whoever only looks for sessions needs no summaries
+        from .budget import EARLIER  # looking for sessions alone needs no summaries
 
         before, masked = self._masked_summary
         first, *lines = summary.split("\n")
@@ -267,12 +267,12 @@ class SessionFile:
             whole = mask(summary).split("\n")
             first, fresh, joint, known = whole[0], whole[1:], 0, 0
         told = [*masked[len(masked) - known :][:joint], *fresh]
-        # A mask over the end of a line joins it with the next, so that nothing can be said of single ones.
+        # A mask across a line end joins two lines, so that they no longer correspond one to one.
         self._masked_summary = (lines, told) if len(told) == len(lines) else ([], [])
         return "\n".join([first, *told])
 
     def bring_back(self, content: Mapping[str, Any]) -> bool:
-        """Keep what ``held_sessions`` returned, where nothing is kept of this session; return whether that was so."""
+        """Save what ``held_sessions`` returned if nothing is saved of this session; return whether that was so."""
         is_new = not self.exists()
         if is_new:
             self._write(content)
@@ -284,11 +284,11 @@ class SessionFile:
         return self._path
 
     def exists(self) -> bool:
-        """Return whether anything is kept of this session."""
+        """Return whether anything is saved of this session."""
         return self._path.exists()
 
     def replace(self, content: Mapping[str, Any]) -> None:
-        """Keep ``content``, masked before, in the place of whatever is kept of this session."""
+        """Save ``content``, already masked, replacing whatever is saved of this session."""
         self._write(content)
 
     def _write(self, content: Mapping[str, Any]) -> None:
@@ -298,7 +298,7 @@ class SessionFile:
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(json.dumps(self._sealer.seal(data), ensure_ascii=False))  # in C, and dump is not
+                file.write(json.dumps(self._sealer.seal(data), ensure_ascii=False))  # dumps runs in C, dump does not
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(self._path)
@@ -307,50 +307,50 @@ class SessionFile:
             raise
 
     def forget(self) -> None:
-        """Take the session off the disk."""
+        """Delete the session's file."""
         self._path.unlink(missing_ok=True)
 
 
 def session_digest(user_id: str, session_id: str) -> str:
-    """Return the stem of every file of a session; it names nobody."""
+    """Return the stem of every file of a session; it identifies nobody."""
     return hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
 
 
 def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str, dict[str, Any]]]:
-    """Return what is kept of every session of a user, by the session's name."""
+    """Return the saved content of every session of a user, with the session's name."""
     held = ((session, content) for _, session, content in files_of_sessions(folder, user_id, sealer))
     return sorted(held, key=lambda one: one[0])
 
 
 def files_of_sessions(folder: Path, user_id: str, sealer: Sealer) -> Iterator[tuple[Path, str, dict[str, Any]]]:
-    """Yield the file of every session of a user, the session's name, and what is kept of it."""
+    """Yield the file, the name and the saved content of every session of a user."""
     for path in sorted(folder.glob("*.json")):
         try:
             data = _content(path, sealer)
         except (OSError, ValueError):
-            continue  # a file that somebody damaged
+            continue  # a damaged file
         whose, session = data.get("user_id"), data.get("session_id")
         if whose == user_id and isinstance(session, str):
             yield path, session, {key: value for key, value in data.items() if key not in ("user_id", "session_id")}
 
 
 def session_owners(folder: Path, session_id: str) -> list[str]:
-    """Return the users of whom a session of this name is kept."""
+    """Return the users who have a saved session of this name."""
     found = set()
     for path in folder.glob("*.json"):
         try:
             data = _content(path, NoSealer())
         except (OSError, ValueError):
-            continue  # a file that somebody damaged
+            continue  # a damaged file
         if data.get("session_id") == session_id and "user_id" in data:
             found.add(str(data["user_id"]))
     return sorted(found)
 
 
 def drop_old_sessions(folder: Path, before: datetime) -> int:
-    """Delete the sessions, or the journals of their turns, that were last written before a moment; return how many.
+    """Delete the sessions, or the journals of their turns, last written before a moment; return how many.
 
-    What a process that was killed had not put into its place yet goes with them.
+    Temporary files that a killed process left behind are deleted as well.
     """
     kept = [*folder.glob("*.json*"), *folder.glob("*.new")]
     old = [path for path in sorted(kept) if path.stat().st_mtime < before.timestamp()]
@@ -360,7 +360,7 @@ def drop_old_sessions(folder: Path, before: datetime) -> int:
 
 
 def is_session(data: Mapping[str, Any]) -> bool:
-    """Return whether ``data`` has the form in which a session is kept, so that one can go on with it."""
+    """Return whether ``data`` has the form of a saved session that can be continued."""
     turns, known, messages = data.get("turns"), data.get("known"), data.get("messages", [])
     return (
         type(turns) is int
@@ -397,7 +397,7 @@ def _is_call(value: Any) -> bool:
 
 
 def _content(path: Path, sealer: Sealer) -> dict[str, Any]:
-    """Return what a file holds, opened as far as it can be; raises ``ValueError`` where that is no object."""
+    """Return the content of a file, decrypted as far as possible; raise ``ValueError`` if it is not an object."""
     try:
         data = DECODER.decode(whole_file(path).decode("utf-8"))
     except RecursionError:
@@ -408,5 +408,5 @@ def _content(path: Path, sealer: Sealer) -> dict[str, Any]:
 
 
 def _counts(usage: Any) -> dict[str, int]:
-    """Return the counts of ``usage``; what is none was put there by somebody else."""
+    """Return the counts in ``usage``; other values were put there by somebody else."""
     return {key: value for key, value in usage.items() if type(value) is int} if isinstance(usage, dict) else {}

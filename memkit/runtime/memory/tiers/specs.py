@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 (lists of words read better as text)
-"""What a model is told about the memory tools, and the check of what it hands them."""
+"""The descriptions of the memory tools for a model, and the validation of its arguments."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ MAX_RESULTS = 50
 
 
 class ToolInputError(ArchiveError):
-    """Say which argument of a tool call is wrong and what it should be.
+    """Report which argument of a tool call is wrong and what it should be.
 
     >>> tools = MemoryTools(MainContext(), ArchivalStore())
     >>> tools.call("archival_memory_insert", {"texts": "Ada likes tea"})  # doctest: +ELLIPSIS
@@ -106,19 +106,19 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 """Names under which models know these arguments from other systems."""
 OTHER_SECTIONS = {"user": "human", "agent": "persona", "assistant": "persona"}
 IMPORTANCE = {"low": 0.3, "medium": 0.5, "normal": 0.5, "high": 0.8, "critical": 1.0}
-"""What a model may call how much a record matters; it is offered no such argument, and gives it from habit."""
+"""Words that a model may use for a record's importance; it is offered no such argument, but gives it out of habit."""
 STAMPED = frozenset(
     """user_id user session_id session turn_id turn agent_id agent actor source source_url scope trust taint parents
     as_user for_user owner""".split()
 )
-"""What the host says of a call and no argument can: whoever gives it means something else than what would happen."""
+"""Values set only by the host; a model that passes one means something other than what would happen."""
 SEPARATORS = re.compile(r"[,;\n]")
 
 KINDS: Mapping[str, tuple[type[Any], ...]] = {"string": (str,), "integer": (int,), "array": (list, tuple)}
 
 
 def specs_with(sections: Iterable[str]) -> Sequence[dict[str, Any]]:
-    """Return the descriptions of the tools where core memory has these sections."""
+    """Return the tool descriptions for core memory with these sections."""
     names = list(dict.fromkeys([*GIVEN_SECTIONS, *sections]))
     return SPECS if names == list(GIVEN_SECTIONS) else [_with_sections(spec, names) for spec in SPECS]
 
@@ -132,7 +132,7 @@ def _with_sections(spec: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 def spec_of(name: str, sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, Any]:
-    """Return the description of one tool, or raise ToolInputError naming those that exist."""
+    """Return the description of one tool; raise ToolInputError naming the existing ones otherwise."""
     for spec in specs_with(sections):
         if spec["name"] == name:
             return spec
@@ -142,9 +142,9 @@ def spec_of(name: str, sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, An
 
 
 def own_names(name: str, args: Mapping[str, Any], sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, Any]:
-    """Return ``args`` as the tool calls them: its names, its sections and types in their case, tags one by one.
+    """Return ``args`` in the tool's own spelling: argument names, case of sections and types, tags as a list.
 
-    What is not known stays as it is, and so does a second name for what is given already.
+    Unknown arguments stay unchanged, and so does a second name for an argument already given.
 
     >>> own_names("core_memory_append", {"Label": "Human", "content": "Likes tea"})
     {'section': 'human', 'text': 'Likes tea'}
@@ -172,9 +172,9 @@ def _own_section(given: str, sections: Iterable[str]) -> str:
 
 
 def checked_arguments(name: str, args: Mapping[str, Any], sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, Any]:
-    """Return what of ``args`` the tool takes, under its own names, or raise ToolInputError for the first that is wrong.
+    """Return the arguments that the tool takes, under its own names; raise ToolInputError for the first invalid one.
 
-    Left out is what only adds to a call (``ignored`` names it); what would say whose memory it is, is wrong.
+    Extra arguments are dropped (``ignored`` names them); one that would say whose memory it is, is an error.
     """
     if not isinstance(args, Mapping):
         raise ToolInputError(f"{name}: the arguments must be an object.")
@@ -210,7 +210,7 @@ def _unknown(name: str, key: str, known: Iterable[str]) -> ToolInputError:
 
 
 def _importance(given: Any) -> float:
-    """Return how much something matters, said in a word or as a number from 0 to 1."""
+    """Return an importance given as a word or as a number from 0 to 1."""
     told = str(given).strip().casefold()
     try:
         value = IMPORTANCE[told] if told in IMPORTANCE else float(told)

@@ -30,19 +30,19 @@ from .sessions import KNOWN, SessionTurn
 from .specs import MAX_RESULTS, SPECS, ToolInputError, checked_arguments, ignored, own_names, specs_with
 
 MAX_KEPT_TEXT = 4000
-"""Characters of a tool's result that recall keeps."""
+"""The most characters of a tool's result that recall keeps."""
 RUNNING = 40
-"""What a turn that is still running may have said itself, which is no find."""
+"""The most turns that a running turn may have added itself, which are not search results."""
 MOST_UNKEPT = 1000
-"""So many turns that may not be kept can be searched."""
+"""The most turns that may not be stored but can be searched."""
 RECALLED_AT_MOST = 3
-"""So many times what a turn is given is looked at: some of it stands in the prompt, or may not enter it."""
+"""How many times more candidates than needed are examined: some are already in the prompt, or may not enter it."""
 RECALL_SHARE = 0.5
-"""Share of the prompt's budget that the records of one recall may take."""
+"""Share of the prompt's budget for the records of one recall."""
 
 
 class ToolArchive(Protocol):
-    """What the tools need of an archive."""
+    """The archive's interface for the tools."""
 
     settings: MemorySettings
 
@@ -60,7 +60,7 @@ class ToolArchive(Protocol):
         as_of: str | None = None,
         where: Circumstances = ANYWHERE,
     ) -> SearchReport:
-        """Return what matches ``query``."""
+        """Return the records that match ``query``."""
 
     def newest(
         self,
@@ -72,37 +72,37 @@ class ToolArchive(Protocol):
         session_id: str | None = None,
         agent_id: str | None = None,
     ) -> list[Record]:
-        """Return the newest records that hold, sure enough for a prompt."""
+        """Return the newest valid records with enough confidence for a prompt."""
 
     def asked_about(self, user_id: str) -> AbstractContextManager[None]:
         """Hold the archive while several questions about one user are asked."""
 
     def taint_of(self, record: Record, user_id: str) -> tuple[str, ...]:
-        """Return what steers a prompt of this user that ``record`` enters."""
+        """Return the taint of this user's prompt if ``record`` enters it."""
 
     def core_taint(self, user_id: str, agent_id: str | None = None) -> tuple[str, ...]:
-        """Return what steers a prompt by the core sections that stand in it."""
+        """Return the taint of a prompt caused by its core sections."""
 
     def core_parents(self, user_id: str, agent_id: str | None = None) -> list[str]:
-        """Return the ids of the edits of core sections that stand in the prompt in an agent's own words."""
+        """Return the ids of the core edits in the prompt that are in an agent's own words."""
 
     def today(self) -> date:
         """Return the day by the archive's clock."""
 
     def decision_under(self, first_id: str, *, user_id: str) -> Decision | None:
-        """Return what was decided about the offer that wrote a line with this id, if one did."""
+        """Return the decision on the offer that wrote a line with this id, if there is one."""
 
     def echo(self, record_id: str, origin: Origin) -> Decision:
         """Decide that an offer repeats a record that was recalled before."""
 
     def get(self, record_id: str, *, user_id: str | None = None) -> StoredRecord | None:
-        """Return a record in its present state; another user's id is None."""
+        """Return a record in its present state, None if it belongs to another user."""
 
     def learn(self, ids: Iterable[str], success: bool, origin: Origin, *, reason: str = "") -> list[str]:
-        """Let an outcome move the confidence of the live records among ``ids``, and return which those are."""
+        """Adjust the confidence of the live records among ``ids`` by an outcome, and return those records' ids."""
 
     def constraints(self, user_id: str, *, session_id: str | None = None, agent_id: str | None = None) -> list[Record]:
-        """Return the live constraints that hold now, sure enough for a prompt."""
+        """Return the live constraints that apply now, with enough confidence for a prompt."""
 
     def value(
         self, user_id: str, key: str, *, session_id: str | None = None, agent_id: str | None = None
@@ -122,7 +122,7 @@ class ToolArchive(Protocol):
 
 
 class MemoryTools:
-    """Gives an agent its memory: every write passes the gate, every recall is remembered as recalled.
+    """Gives an agent its memory: every write passes the gate, and every recall is recorded.
 
     >>> tools = MemoryTools(MainContext(), ArchivalStore(), user_id="ada")
     >>> _ = tools.begin_turn("I prefer espresso", 1)
@@ -148,30 +148,30 @@ class MemoryTools:
         self.archive = archive
         self.recall = recall or RecallMemory(None)
         self.user_id = user_id or ""
-        """Whose memory it is; for nobody the gate keeps nothing and a search finds nothing."""
+        """Whose memory it is; without a user the gate keeps nothing and a search finds nothing."""
         self.session_id = session_id
         self.agent_id = agent_id
-        """Which of the user's agents this is; what is for one agent reaches no other."""
+        """Which of the user's agents this is; records for one agent reach no other."""
         self.consented = consented
         self.speaker = speaker
-        """Who writes: the agent; or ``agent:NAME``, a program that types where the user would, and is none."""
+        """The writer: the agent, or ``agent:NAME``, a program that types in the user's place without being the user."""
         self.events: list[dict[str, Any]] = []
         """Memory operations of the running turn, for the loop to drain."""
         self.unkept: list[SessionTurn] = []
-        """The newest turns of this process that recall memory may not keep; they go with the process."""
+        """The newest turns of this process that recall memory may not store; they end with the process."""
         self._origin = self._program()
         self.task_tags: tuple[str, ...] = ()
         self._recalled: dict[str, Record] = {}
         self._fits_turn: Mapping[str, Hit] = {}
-        """What the search for the running turn found, by id."""
+        """The results of the search for the running turn, by id."""
         self._shown: dict[str, Record] = {}
-        """What was recalled in this turn or before: a model may repeat it whenever it was shown it."""
+        """Records recalled in this or an earlier turn, any of which a model may repeat."""
         self._shown_elsewhere: set[str] = set()
-        """Ids of what another process showed in this session, until somebody asks what that was."""
+        """Ids of records that another process showed in this session, until they are looked up."""
         self._key: TurnCall | None = None
-        """Of the running call, where it may have been made before."""
+        """The key of the running call, if it may have been made before."""
         self._kept_before: Counter[tuple[str, str]] = Counter()
-        """What recall memory holds of a turn that is played again."""
+        """What recall memory holds of a replayed turn."""
         self.reload_core()
         if main.on_append is None:
             main.on_append = self._keep_turn
@@ -185,14 +185,14 @@ class MemoryTools:
         parents: Sequence[str] = (),
         task_tags: Sequence[str] = (),
     ) -> None:
-        """Stamp what follows with a turn; only words in ``user_text`` count as the user's own. Forgets old events.
+        """Stamp what follows with a turn; only words in ``user_text`` count as the user's own. Discards old events.
 
         Args:
-            user_text: What the user said; None where nobody spoke.
+            user_text: What the user said; None if nobody spoke.
             turn_id: The number of the turn.
-            taint: What may have steered the prompt as the turn begins; ``note_taint`` adds to it.
-            parents: Ids of records that entered the prompt since the user spoke, where they did so in an earlier turn.
-            task_tags: What the task at hand is about.
+            taint: Origins that may have steered the prompt at the start of the turn; ``note_taint`` adds more.
+            parents: Ids of records that entered the prompt in an earlier turn since the user spoke.
+            task_tags: The words of the current task.
         """
         self._origin = Origin(
             actor=self.speaker,
@@ -209,22 +209,22 @@ class MemoryTools:
         self.events = []
 
     def note_taint(self, origins: Iterable[str]) -> None:
-        """Take in that text of these origins stands in the prompt."""
+        """Note that text of these origins is in the prompt."""
         self._origin = self._origin._replace(taint=union(self._origin.taint or (), tuple(origins)))
 
     def note_recalled(self, ids: Iterable[str]) -> None:
-        """Take in that the host showed the model these records on its own: repeating them is no new evidence."""
-        # What fitted the turn was read for it.
+        """Note that the host itself showed the model these records: repeating them is not new evidence."""
+        # Records that fitted the turn were already read for it.
         found = (self._fits_turn.get(id) or self.archive.get(id, user_id=self.user_id) for id in ids)
         self._recall({one.record.id: one.record for one in found if one})
 
     def note_known(self, ids: Iterable[str]) -> None:
-        """Take in what the session knew when an earlier process kept it: repeating that is no new evidence either."""
+        """Note what the session knew when an earlier process saved it: repeating that is not new evidence either."""
         self._shown_elsewhere.update(ids)
 
     @contextmanager
     def under_key(self, key: "TurnCall") -> Iterator[None]:
-        """Let the call within the block write only what was not written under its key before."""
+        """Let the call within the block write only what was not yet written under its key."""
         self._key = key
         try:
             yield
@@ -232,23 +232,23 @@ class MemoryTools:
             self._key, self._origin = None, self._origin._replace(first_id=None)
 
     def repeat_turn(self, turn_id: int) -> None:
-        """Take in that a turn which was cut off is played again: what recall memory has of it is not kept twice."""
+        """Note that an interrupted turn is being replayed: what recall memory has of it is not stored twice."""
         turns = self.recall.turns(self.session_id or "", self.user_id)
         self._kept_before = Counter((turn.role, turn.text) for turn in turns if turn.turn_id == turn_id)
 
     def masked(self, value: Any) -> Any:
-        """Return ``value`` as a report may show it, with every secret in it hidden."""
+        """Return ``value`` in a form for reports, with every secret in it hidden."""
         return masked_tree(value)
 
     def end_turn(self) -> None:
-        """Return to no running turn: what is written now is the host program's own."""
+        """End the running turn: what is written now is the host program's own."""
         self._origin = self._program()
 
     def _program(self) -> Origin:
         return Origin(actor="program", user_id=self.user_id, session_id=self.session_id, agent_id=self.agent_id)
 
     def reload_core(self) -> None:
-        """Take over the core sections that the archive holds."""
+        """Reload the core sections from the archive."""
         self.main.core.update(self.archive.core_sections(self.user_id, self.agent_id))
 
     def archival_memory_insert(
@@ -261,7 +261,7 @@ class MemoryTools:
         supersedes: str | None = None,
         importance: float | None = None,
     ) -> str:
-        """Offer a statement to long-term memory and return its record's id, or raise Refused with the reasons."""
+        """Offer a statement to long-term memory and return its record's id; raise Refused with the reasons."""
         from ..gate.extraction import draft_from_tool
 
         said = _either(text, content, "text")
@@ -284,9 +284,9 @@ class MemoryTools:
         return self._concluded("archival_memory_insert", decision, **taken)
 
     def memory_value(self, key: str, value: str | None = None) -> Record | str | None:
-        """Return the record whose text is the exact value under ``key``, or put ``value`` there and return its id.
+        """Return the record whose text is the exact value under ``key``, or store ``value`` there and return its id.
 
-        None where no clean record has the key; raises Refused with the gate's reasons.
+        Returns None if no clean record has the key; raises Refused with the gate's reasons.
         """
         if value is None:
             found = self.archive.value(self.user_id, key, session_id=self.session_id, agent_id=self.agent_id)
@@ -301,13 +301,13 @@ class MemoryTools:
         return self._concluded("memory_value", decision, key=mask(key))
 
     def note_drawn(self, decision: Decision, text: str) -> None:
-        """Tell of a piece that was drawn from earlier turns what became of it."""
+        """Report the decision on a piece that was drawn from earlier turns."""
         reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
         if decision.decision != "refused":
             self._record("extracted", id=decision.id, decision=decision.decision, reasons=reasons, text=mask(text))
 
     def program_origin(self) -> Origin:
-        """Return where what is drawn from this session comes from, before its turns are named."""
+        """Return the origin of what is drawn from this session, without the turns themselves."""
         return self._program()._replace(actor=self.speaker)
 
     def sources_of(self, ids: Iterable[str]) -> list[dict[str, JSON]]:
@@ -320,7 +320,7 @@ class MemoryTools:
         ]
 
     def recall_for_turn(self, words: str, task: str, shown: str) -> TurnRecall:
-        """Return what fits the user's words, or else the task at hand, and does not stand in the prompt that is shown.
+        """Return what fits the user's words, or else the current task, and is not yet in the ``shown`` prompt.
 
         ``retrieval.per_turn: 0`` switches it off.
         """
@@ -363,16 +363,16 @@ class MemoryTools:
         type: str | None = None,
         as_of: str | None = None,
     ) -> list[Hit]:
-        """Return the records that match ``query`` best, sure enough for a prompt; then the constraints that apply.
+        """Return the records that best match ``query``, sure enough for a prompt; then the applicable constraints.
 
-        A query without words lists the newest records. ``type`` shows only such records, and ``as_of``, a day, what was
-        true then.
+        A query without words lists the newest records. ``type`` limits the result to such records, and ``as_of``, a
+        day, to what was true then.
         """
         hits, constraints, _ = self._search(query, _size(top_k, limit), type, as_of)
         return [*hits, *constraints]
 
     def core_memory_append(self, section: str, text: str | None = None, *, content: str | None = None) -> str:
-        """Add a line to a core section and return what became of it."""
+        """Add a line to a core section and return the outcome."""
         line = _either(text, content, "text")
         old = self._section(section)
         new = f"{old}\n{line}" if old else line
@@ -381,7 +381,7 @@ class MemoryTools:
         return self._edit_core("core_memory_append", section, new)
 
     def core_memory_replace(self, section: str, old: str, new: str) -> str:
-        """Put ``new`` in the place of ``old`` in a core section and return what became of it."""
+        """Replace ``old`` by ``new`` in a core section and return the outcome."""
         now = self._section(section)
         found = now.count(old) if old else 0
         changed = now.replace(old, new) if old else now
@@ -395,9 +395,9 @@ class MemoryTools:
         return self._edit_core("core_memory_replace", section, changed)
 
     def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
-        """Let the outcome of an action move the confidence of the records it used, and return which those were.
+        """Adjust the confidence of the records that an action used by its outcome, and return their ids.
 
-        In a tainted turn it moves none.
+        A tainted turn changes none.
         """
         if not self.consented():
             return []
@@ -409,9 +409,9 @@ class MemoryTools:
     def remember_outcome(
         self, text: str, succeeded: bool, used: Sequence[str] = (), *, action: str, outcome: str, lesson: str,
     ) -> str | None:  # fmt: skip
-        """Offer what came of a task, told by ``text`` and in three keys, and let it move what the task relied on.
+        """Offer the outcome of a task, as ``text`` and in three keys, and adjust the records that the task relied on.
 
-        Returns the record's id, None where the user agreed to nothing; raises Refused with the gate's reasons.
+        Returns the record's id, None without the user's consent; raises Refused with the gate's reasons.
         """
         if not self.consented():
             return None
@@ -439,9 +439,9 @@ class MemoryTools:
     def conversation_search(
         self, query: str, limit: int | None = None, *, top_k: int | None = None
     ) -> list[SessionTurn]:
-        """Return the turns of this user that match ``query`` best, of every session, but for the running one.
+        """Return this user's turns that best match ``query``, from every session, excluding the running turn.
 
-        Who asks what was said first gets the beginning of this session.
+        A question about what was said first returns the beginning of this session.
         """
         size, running = _size(top_k, limit), (self.session_id or "", self._origin.turn_id)
         if asks_for_beginning(query):
@@ -464,11 +464,11 @@ class MemoryTools:
         return [dict(spec) for spec in specs_with(self.main.core)]
 
     def own_names(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Return ``args`` under the names that the tool has for them, as policies judge them and the tool is run."""
+        """Return ``args`` under the tool's own names, as policies judge them and the tool receives them."""
         return own_names(name, args, self.main.core)
 
     def call(self, name: str, args: Mapping[str, Any]) -> str:
-        """Run one tool by name and return the text for the model; recalled text comes inside a fence."""
+        """Run one tool by name and return the text for the model; recalled text is fenced."""
         checked = checked_arguments(name, args, self.main.core)
         left_out = ", ".join(f"{visible(key):.40}" for key in ignored(name, args, self.main.core))
         return self._called(name, checked) + (
@@ -499,7 +499,7 @@ class MemoryTools:
         return str(getattr(self, name)(**checked))
 
     def _inserted_apart(self, pieces: Sequence[str], args: Mapping[str, Any]) -> str:
-        """Insert the facts of one text, each as a record of its own; the one most like it corrects the old record."""
+        """Insert the facts of one text as separate records; the one most like the old record corrects it."""
         from ..gate.duplicates import likeness
 
         old = self.archive.get(args["supersedes"], user_id=self.user_id) if "supersedes" in args else None
@@ -533,7 +533,7 @@ class MemoryTools:
         return id_of_call(self._key, self.user_id, name, args)
 
     def _written_before(self, name: str, args: Mapping[str, Any]) -> str | None:
-        """Return what the running call answered before it was cut off, if it wrote something then."""
+        """Return the running call's answer from before it was cut off, if it wrote something then."""
         first_id = self._origin.first_id
         decision = None if first_id is None else self.archive.decision_under(first_id, user_id=self.user_id)
         if decision is None:
@@ -574,7 +574,7 @@ class MemoryTools:
         return hits, constraints, len(overflow)
 
     def _newest(self, k: int, type: str | None, as_of: str | None) -> Sequence[Hit]:
-        """Return what a question without words asks for: the newest records, sure enough for a prompt."""
+        """Return the result of a query without words: the newest records with enough confidence for a prompt."""
         types = (type,) if type else ()
         found = self.archive.newest(
             self.user_id, k, types=types, as_of=as_of, session_id=self.session_id, agent_id=self.agent_id
@@ -588,7 +588,7 @@ class MemoryTools:
             del self._shown[next(iter(self._shown))]
 
     def _fitting(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
-        """Return the hits that fit their share of the prompt, the best one in any case, and the others."""
+        """Return the hits that fit their share of the prompt, always including the best, and the other hits."""
         room, used = self.main.budget * RECALL_SHARE, 0
         for place, hit in enumerate(hits):
             used += self.main.count(hit.text)
@@ -608,11 +608,11 @@ class MemoryTools:
         return fitting[:limit], fitting[limit:]
 
     def _echo_of(self, text: str, origin: Origin) -> Record | None:
-        """Return the record recalled before that ``text`` repeats, unless the user says it again now."""
+        """Return the earlier recalled record that ``text`` repeats, unless the user is now saying it again."""
         from ..gate.extraction import says_own_words
 
         if len(text) > MAX_TEXT_BYTES or says_own_words(text, origin):
-            return None  # what is longer is refused; nobody needs to compare it first
+            return None  # longer text is refused, so it need not be compared first
         found = (self.archive.get(id, user_id=self.user_id) for id in sorted(self._shown_elsewhere))
         self._shown = {stored.record.id: stored.record for stored in found if stored} | self._shown
         self._shown_elsewhere.clear()
@@ -658,11 +658,11 @@ class MemoryTools:
         return self._origin._replace(session_id=self.session_id, parents=tuple(parents))
 
     def core_taint(self) -> tuple[str, ...]:
-        """Return what steers a prompt by the core memory that stands in it."""
+        """Return the taint of a prompt caused by its core memory."""
         return self.archive.core_taint(self.user_id, self.agent_id)
 
     def taint_of(self, record: Record) -> tuple[str, ...]:
-        """Return what steers a prompt that this record enters."""
+        """Return the taint of a prompt that this record enters."""
         return self.archive.taint_of(record, self.user_id)
 
     def _concluded(self, op: str, decision: Decision, **more: Any) -> str:
@@ -678,7 +678,7 @@ class MemoryTools:
         self.events.append({"op": op, **more})
 
     def hold(self, message: Message) -> None:
-        """Take in what was said and may not be kept: it is found as long as this process lasts."""
+        """Keep a message that may not be stored: it can be found for as long as this process lasts."""
         role, text = str(message.get("role", "user")), str(message.get("content") or "")
         where = self.user_id, self.session_id or "", self._origin.turn_id
         self.unkept.append(self.recall.stamped(*where, role, text, tuple(message.get("taint") or ())))
@@ -686,7 +686,7 @@ class MemoryTools:
 
     def _keep_turn(self, message: Message) -> None:
         if message.get("role") == "system" or message.get("name") in MEMORY_TOOL_NAMES:
-            # What memory tools return is recalled text; keeping it would make it look newly said.
+            # The results of memory tools are recalled text; storing it would make it look newly said.
             return
         calls = [f"[called {call.get('name')} {call.get('args')}]" for call in message.get("tool_calls") or ()]
         text = "\n".join(part for part in (str(message.get("content") or ""), *calls) if part)
@@ -700,7 +700,7 @@ class MemoryTools:
             self.recall.append(self.user_id, self.session_id or "", self._origin.turn_id, role, bounded, taint, under)
 
     def _was_kept(self, role: str, text: str) -> bool:
-        """Return whether recall memory has this of a turn that is played again, once for each time it has it."""
+        """Return whether recall memory has this part of a replayed turn, once for each time it has it."""
         said = (role, mask(text)) if self._kept_before else None
         if said is None or not self._kept_before[said]:
             return False
@@ -709,13 +709,13 @@ class MemoryTools:
 
 
 OUTCOME = "outcome"
-"""The operation by which the loop tells what came of a task."""
+"""The operation with which the loop reports the outcome of a task."""
 WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "memory_value", OUTCOME})
 MEMORY_TOOL_NAMES = frozenset(str(spec["name"]) for spec in SPECS)
 
 
 def _applies(record: Record, asked: set[str]) -> bool:
-    """Return whether a constraint shares a tag or word with what is asked; one without tags always applies."""
+    """Return whether a constraint shares a tag or word with the question; one without tags always applies."""
     told = {word for tag in record.tags for word in content_words(tag)} | set(content_words(record.text))
     return not record.tags or bool(told & asked)
 
@@ -739,7 +739,7 @@ def _tags(tags: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _taken(event: Mapping[str, Any]) -> str:
-    """Return what the wording of a record made of it, where it is no plain fact."""
+    """Return how the wording of a record was interpreted, unless it is a plain fact."""
     due = f", due {event['due']}" if "due" in event else ""
     return f" ({event['type']}{due})" if event.get("type", "fact") != "fact" else ""
 
@@ -749,20 +749,20 @@ def _why(event: Mapping[str, Any]) -> str:
 
 
 def _addresses(origins: Iterable[str]) -> tuple[str, ...]:
-    """Return the pages among what steered a text, each once, in the order in which they were read."""
+    """Return the pages among the origins of a taint, without repeats, in the order in which they were read."""
     return tuple(dict.fromkeys(one for one in origins if one.startswith(("https://", "http://"))))
 
 
 NUMBER_BITS = 16
-"""Of the chance in an id: what one turn writes stays in order."""
+"""The bits of an id's random part that keep the writes of one turn in order."""
 
 
 class TurnCall(Protocol):
-    """Which call of which turn it is."""
+    """Identifies a call within a turn."""
 
     @property
     def name(self) -> str:
-        """Return what is the same whenever the turn is played again."""
+        """Return a name that is the same whenever the turn is replayed."""
 
     @property
     def moment(self) -> int:
@@ -770,11 +770,11 @@ class TurnCall(Protocol):
 
     @property
     def number(self) -> int:
-        """Return which call of the turn it is."""
+        """Return the number of the call in its turn."""
 
 
 def id_of_call(key: TurnCall, user_id: str, tool: str, args: Mapping[str, JSON]) -> str:
-    """Return the id of what a call writes first; with other arguments it would be another call."""
+    """Return the id of the first line that a call writes; with other arguments it would be another call."""
     told = json.dumps([user_id, key.name, tool, args], sort_keys=True, default=str)
     digest = hashlib.sha256(told.encode(errors="backslashreplace")).digest()
     chance = int.from_bytes(digest[: (CHANCE_BITS - NUMBER_BITS) // 8])
