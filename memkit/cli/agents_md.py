@@ -1,4 +1,4 @@
-"""``memkit export``: what other agents should know, in the file that they read."""
+"""``memkit export``: tell other agents what holds, in the file that they read."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from memkit.errors import UsageError
 from memkit.runtime.host.terminal import counted, one_line
 
 NAMED = 5
-"""Ids that a line names."""
+"""Number of ids that a line names."""
 
 
 @memkit_command("export")
 @user_option
-@click.option("--agents-md", is_flag=True, help="Keep the part between memkit's marks in AGENTS.md or CLAUDE.md.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Keep FILE instead.")
-@click.option("--mine", is_flag=True, help="What was edited there are your own words.")
+@click.option("--agents-md", is_flag=True, help="Maintain the part between memkit's marks in AGENTS.md or CLAUDE.md.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Maintain FILE instead.")
+@click.option("--mine", is_flag=True, help="The edits made there are your own words.")
 def export(front: Front, user: str | None, agents_md: bool, out: Path | None, mine: bool) -> None:
-    """Write live constraints, preferences and skills for other agents, and bring back what was edited there.
+    """Write live constraints, preferences and skills for other agents, and bring back edits made there.
 
     Edits between the marks are offered first: a changed line supersedes, a deleted one forgets, a new one is added.
     Without --mine they wait for you. What others may have steered is never written there.

@@ -1,4 +1,4 @@
-"""Ask a person on the terminal about a call that a policy wants confirmed."""
+"""Ask a person on the terminal about a call that a policy requires confirmation for."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ YES, NO, ALWAYS, SHOW = ("y", "yes"), ("n", "no", ""), ("a", "always"), ("s", "s
 
 
 class Approvals:
-    """Asks about each call, and remembers for the length of a run what a person agreed to for all of it.
+    """Asks about each call, and remembers during a run what a person agreed to for all of it.
 
     Such an agreement holds for one tool under one policy: another policy that asks about the same tool asks again.
-    ``before`` runs first, to take away what a terminal shows while it waits.
+    ``before`` runs first, to clear what a terminal shows while it waits.
     """
 
     def __init__(self, before: Callable[[], None] = lambda: None) -> None:
@@ -26,7 +26,7 @@ class Approvals:
         self._always: set[tuple[str, str]] = set()
 
     def __call__(self, name: str, args: Mapping[str, Any], verdict: Verdict) -> bool:
-        """Return whether the person agrees that the tool ``name`` is run with ``args``; the default is no."""
+        """Return whether the person agrees to run the tool ``name`` with ``args``; the default is no."""
         finding = verdict.deciding
         policy = finding.name if finding else ""
         if policy and (policy, name) in self._always:
@@ -61,7 +61,7 @@ class Approvals:
 def call_lines(args: Mapping[str, Any], *, lines: int = LINES, width: int = WIDTH) -> tuple[str, bool]:
     """Return the arguments of a call, each line of a value behind a bar, and whether some of it was left out.
 
-    The bar keeps an argument from drawing a question of its own. Zero is no limit.
+    The bar keeps an argument from imitating a question. Zero means no limit.
     """
     shown, is_cut = [], False
     for key, value in args.items():

@@ -1,4 +1,4 @@
-"""``memkit backend``: where memory lies, and the way from files to a server and back."""
+"""``memkit backend``: where memory is stored, and moving it from files to a server and back."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from memkit.use_cases.backend import Move, TierPlace
 
 @click.group("backend", cls=MemkitGroup)
 def backend() -> None:
-    """Say where memory lies, and move it to a server or back to files."""
+    """Say where memory is stored, and move it to a server or back to files."""
 
 
 @backend.command("status")
 def status(front: Front) -> None:
-    """Say where long-term memory and the short-lived tiers lie, and whether they are served. No password is shown."""
+    """Say where long-term memory and the short-lived tiers are stored, and whether they respond; show no password."""
     from memkit.use_cases.backend import backend_status
 
     found = backend_status(front.workspace)
@@ -51,7 +51,7 @@ def _place(tier: TierPlace) -> str:
 @click.option("--role", required=True, help="The role that serves: it owns nothing and sees one user at a time.")
 @click.option("--dry-run", is_flag=True, help="Print what would be run, and change nothing.")
 def migrate(front: Front, url: str, role: str, dry_run: bool) -> None:
-    """Make the tables of an archive in PostgreSQL, or bring them to this version, and grant ROLE what it needs."""
+    """Create the tables of an archive in PostgreSQL, or update them to this version, and grant ROLE what it needs."""
     from memkit.runtime.backends.schema import VERSION
     from memkit.use_cases.backend import make_tables
 
@@ -68,9 +68,9 @@ def migrate(front: Front, url: str, role: str, dry_run: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Say what would be moved, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def move(front: Front, to: str, tier: str, dry_run: bool, yes: bool) -> None:
-    """Bring all memory to another back end, prove that it is there, and name it in memkit.yaml.
+    """Move all memory to another back end, verify that it arrived, and name it in memkit.yaml.
 
-    The old side serves until then, and is emptied. A move that was interrupted goes on when it is asked for again.
+    The old side serves until then, and is emptied. An interrupted move continues when it is requested again.
     """
     from memkit.use_cases import backend as carried
 

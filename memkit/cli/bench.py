@@ -16,7 +16,7 @@ MODES = (
     "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "sessions", "default",
     "records", "vectors", "hybrid",
 )  # fmt: skip
-"""As the benchmark has them; named here too, so that help and completion import nothing."""
+"""The benchmark's search modes, repeated here so that help and completion import nothing."""
 MOST = 10_000
 
 
@@ -44,11 +44,11 @@ def bench() -> None:
 
 @bench.command("retrieval")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--mode", "modes", type=SuggestingChoice(MODES), multiple=True, help="Only this one; may be given again.")
+@click.option("--mode", "modes", type=SuggestingChoice(MODES), multiple=True, help="Only this mode; may be repeated.")
 @click.option("--k", "ks", type=Sizes(), default=(5, 10), show_default="5,10", help="How many results count as found.")
 @click.option("--vectors", "model", type=click.Path(path_type=Path), metavar="FOLDER", help="Also by this local model.")
 def retrieval(front: Front, file: Path, modes: tuple[str, ...], ks: tuple[int, ...], model: Path | None) -> None:
-    """Report recall@k and MRR of each way to search on FILE: LoCoMo, LongMemEval, or JSON lines of your own."""
+    """Report recall@k and MRR of each search mode on FILE: LoCoMo, LongMemEval, or JSON lines of your own."""
     from memkit.use_cases.bench_retrieval import bench_retrieval
 
     def show(number: int) -> None:
@@ -98,15 +98,15 @@ def _lines(data: dict[str, Any]) -> list[str]:
 @memkit_command("eval")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="Results that count.")
-@click.option("--user", type=User(), help="Whose memory a line asks that names no user.")
+@click.option("--user", type=User(), help="Whose memory a line searches that names no user.")
 @click.option(
-    "--course", type=click.Path(dir_okay=False, path_type=Path), help="Append the score here, show its course."
+    "--course", type=click.Path(dir_okay=False, path_type=Path), help="Append the score here and show its history."
 )
 def evaluate(front: Front, file: Path, count: int, user: str | None, course: Path | None) -> None:
-    """Ask memory the questions of FILE and say which of the expected records it finds; exit 1 where one is not.
+    """Ask memory the questions of FILE and say which of the expected records it finds; exit 1 if any is missing.
 
-    FILE has one JSON object a line, {"question": …, "user": …, "expect": [id or words of a record]}; an empty
-    expectation means that nothing relevant is to be found. It counts as no recall.
+    FILE has one JSON object per line, {"question": …, "user": …, "expect": [id or words of a record]}; an empty
+    expectation means that nothing relevant should be found. It does not count as a recall.
     """
     from memkit.use_cases.health import evaluate_memory, note_evaluation, read_questions, score_of
 

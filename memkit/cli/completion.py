@@ -1,7 +1,7 @@
-"""``memkit completion``, and what shells ask while somebody types: names, ids, users, settings, sessions, targets.
+"""``memkit completion``, and the completions for shells: names, ids, users, settings, sessions, targets.
 
 A shell waits for the answer at each Tab, so nothing is imported here that the names do not need
-(docs/decisions/0091-a-terminal-people-like.md has the figures). What goes wrong offers nothing: nobody could be told.
+(docs/decisions/0091-a-terminal-people-like.md has the figures). An error offers nothing: nobody could see it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, a
 from memkit.cli.output import KNOWN_NAMES, Front, SuggestingChoice, memkit_command
 
 Known = Iterable[tuple[str, str]]
-"""Names, each with what it is."""
+"""Names, each with a short description."""
 
 
 def _files_in(folder: str) -> Callable[[Front], Known]:
@@ -68,27 +68,27 @@ KNOWN_NAMES |= {
 }  # fmt: skip
 
 
-# The scripts. Click's own for bash puts a name that a shell would split or obey on the line as it is, and that for fish
-# cuts at a comma.
+# The scripts. Click's own script for bash inserts names unquoted, even those that a shell would split or execute, and
+# the one for fish cuts them at a comma.
 
 
 class _Typed(NamedTuple):
     """A command line up to the cursor."""
 
     words: list[str]
-    """The whole words before the one that is being typed, as the program would get them."""
+    """The complete words before the current one, as the program would receive them."""
     incomplete: str
     quote: str
-    """The quotation mark that the incomplete word stands behind, open; else nothing."""
+    """The open quotation mark of the incomplete word, or an empty string."""
 
 
 _CURSOR = "\x01"
 LINE = "MEMKIT_LINE"
-"""The variable with the line up to the cursor."""
+"""The variable that holds the line up to the cursor."""
 
 
 def typed(line: str) -> _Typed:
-    r"""Return what stands on a command line up to the cursor.
+    r"""Return the words of a command line up to the cursor.
 
     >>> typed("memkit memory list --user Ada\\ L")
     _Typed(words=['memory', 'list', '--user'], incomplete='Ada L', quote='')
@@ -114,7 +114,7 @@ def _open_quote(line: str) -> str:
 
 
 def quoted(text: str, quote: str) -> str:
-    r"""Return a text as bash takes it for one word, behind the quotation mark that is open.
+    r"""Return a text escaped so that bash reads it as one word, behind the open quotation mark.
 
     >>> print(quoted("Ada L", ""), quoted("it's", "'"), quoted('a"$b', '"'))
     Ada\ L it'\''s a\"\$b
@@ -144,30 +144,30 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 @add_completion_class
 class QuotingBash(BashComplete):
-    """Bash, with names quoted as the line has them, and the part left out that bash takes for a word before it."""
+    """Bash, with names quoted as on the line, without the part that bash counts as an earlier word."""
 
     source_template: ClassVar[str] = _BASH
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words before the cursor, and the one at it."""
-        if LINE not in os.environ:  # a start-up file has the script of an earlier memkit
+        if LINE not in os.environ:  # a start-up file holds the script of an earlier memkit
             return super().get_completion_args()
         line = typed(os.environ[LINE])
         return line.words, line.incomplete
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """Return a line for the script: what it is, and how the rest of the word is written."""
+        """Return a line for the script: its type, and the rest of the word as it is to be inserted."""
         if LINE not in os.environ:
             return super().format_completion(item)
         line = typed(os.environ[LINE])
-        # Bash begins a new word at ":" and "=", and replaces only what stands behind them.
+        # Bash begins a new word at ":" and "=", and replaces only the text after them.
         word = "".join(split_arg_string(os.environ.get("MEMKIT_WORD", ""))) if line.incomplete else ""
         before = "" if line.quote or (word in ("", ":", "=") and not line.incomplete) else _cut(line.incomplete, word)
         return f"{item.type}\t{quoted(str(item.value).removeprefix(before), line.quote)}"
 
 
 def _cut(incomplete: str, word: str) -> str:
-    """Return how the incomplete word begins before the part that bash takes for it."""
+    """Return the beginning of the incomplete word, before the part that bash considers it to be."""
     if word in (":", "="):
         return incomplete
     return incomplete.removesuffix(word) if incomplete.endswith(word) and word else ""
@@ -194,7 +194,7 @@ complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
 
 @add_completion_class
 class WholeFish(FishComplete):
-    """Fish, with names that hold a comma whole."""
+    """Fish, with names that contain a comma kept whole."""
 
     source_template: ClassVar[str] = _FISH
 

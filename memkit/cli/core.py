@@ -36,7 +36,7 @@ def core() -> None:
 @agent_option
 @at_option
 def show(front: Front, user: str | None, agent: str | None, at: str | None) -> None:
-    """Print the sections of USER; the persona stands in memkit.yaml, and is always the present one."""
+    """Print the core sections of USER; the persona comes from memkit.yaml, always as it is now."""
     workspace = front.workspace
     sections = core_sections(workspace, workspace.user(user), agent, at)
     lines = [line for name, text in sections.items() for line in (f"## {name}", text, "")]
@@ -50,7 +50,7 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
 @agent_option
 @reason_option
 def set_section(front: Front, section: str, text: str, user: str | None, agent: str | None, reason: str) -> None:
-    """Replace a section of USER by TEXT; the versions before stay in the archive.
+    """Replace a section of USER with TEXT; earlier versions stay in the archive.
 
     The persona is a setting: memkit config set persona TEXT. Further sections are declared under core.sections.
     """
@@ -67,7 +67,7 @@ def set_section(front: Front, section: str, text: str, user: str | None, agent: 
 @agent_option
 @reason_option
 def rollback(front: Front, section: str, version: str, user: str | None, agent: str | None, reason: str) -> None:
-    """Bring back what SECTION of USER said N versions ago (default 1), or in the edit ID, as a new version."""
+    """Restore SECTION of USER as it was N versions ago (default 1), or in the edit ID, as a new version."""
     workspace = front.workspace
     owner = workspace.user(user)
     done = roll_back_core(workspace, section, version, user=owner, agent_id=agent, reason=reason)
@@ -78,7 +78,7 @@ def rollback(front: Front, section: str, version: str, user: str | None, agent: 
 @user_option
 @tail_option
 def history(front: Front, user: str | None, tail: int | None) -> None:
-    """Print every version of every section of USER and of each agent of theirs, oldest first."""
+    """Print every version of every section of USER and of each of their agents, oldest first."""
     workspace = front.workspace
     versions = [dict(event) for event in workspace.archive.core_history(workspace.user(user))]
     versions = versions[-tail:] if tail else versions

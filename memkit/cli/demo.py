@@ -26,7 +26,7 @@ What to try next
 
 @memkit_command("demo")
 @click.option(
-    "--keep", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Play in DIR and keep what it made."
+    "--keep", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Run in DIR and keep the result."
 )
 def demo(front: Front, keep: Path | None) -> None:
     """Show the whole tour in a temporary directory, with no key and no server."""

@@ -1,8 +1,8 @@
-"""How an answer looks on a terminal: aligned, coloured by meaning, with short ids and ages, a page at a time.
+"""Display of results on a terminal: aligned, coloured by meaning, with short ids and ages, a page at a time.
 
-In a pipe or a file, on ``TERM=dumb`` and for a screen reader (``ACCESSIBLE``) a row is its plain text and nothing else:
-what programs read does not depend on who looks. ``NO_COLOR`` takes the colours and leaves the rest; ``FORCE_COLOR``
-asks for all of it where no terminal is. The reasons are in docs/decisions/0091-a-terminal-people-like.md.
+In a pipe or a file, on ``TERM=dumb`` and for a screen reader (``ACCESSIBLE``) a row is just its plain text:
+what programs read does not depend on the viewer. ``NO_COLOR`` removes only the colours; ``FORCE_COLOR`` enables
+everything without a terminal. The reasons are in docs/decisions/0091-a-terminal-people-like.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memkit.runtime.memory.record.record import Record
 
 Meaning = Literal["text", "name", "id", "time", "number", "good", "care", "bad", "aside"]
-"""What a cell tells, which is what its colour says: ``care`` wants a look, ``aside`` may be passed over."""
+"""The meaning of a cell, which decides its colour: ``care`` deserves a look, ``aside`` may be skipped."""
 CODES: Mapping[Meaning, str] = {
     "name": "1", "id": "36", "time": "2", "good": "32", "care": "33", "bad": "1;31", "aside": "2",
 }  # fmt: skip
@@ -32,24 +32,24 @@ SIGNS: Mapping[str, Meaning] = {
     "no": "bad", "deny": "bad", "stop": "bad", "fail": "bad", "survived": "bad", "error": "bad", "-": "bad",
     "withdrawn": "bad", "failed": "bad",
 }  # fmt: skip
-"""What the first word of a line means where a command says that its lines begin with a sign."""
+"""The meaning of a line's first word, for commands that declare that their lines begin with a sign."""
 NARROWEST = 24
-"""Columns that a text has beside the others; where there are fewer it stands below them."""
+"""The least columns for a text beside the others; with fewer it goes below them."""
 BELOW = "    "
 
 
 class ListCell(NamedTuple):
-    """One thing that a row tells."""
+    """One cell of a row."""
 
     plain: str
-    """What a pipe gets, with the spaces that align it there."""
+    """The text for a pipe, with the spaces that align it there."""
     meaning: Meaning = "text"
     exact: str = ""
-    """Of a time or a text the whole one, where ``plain`` has less of it; of an id how it may be shortened."""
+    """The full time or text, if ``plain`` is shorter; for an id, how it may be shortened."""
 
 
 class ListRow(str):
-    """A line of a list: a ``str`` that is what a pipe gets, and its cells for who draws it on a terminal."""
+    """A line of a list: a ``str`` with the text for a pipe, and cells for drawing it on a terminal."""
 
     __slots__ = ("cells", "indent")
     cells: tuple[ListCell, ...]
@@ -63,38 +63,38 @@ class ListRow(str):
         return row
 
     def below(self, indent: int) -> ListRow:
-        """Return the same row so many columns further in."""
+        """Return the same row indented by so many columns."""
         return ListRow(*self.cells, indent=self.indent + indent, plain=self[self.indent :])
 
 
 class SignedLine(str):
-    """A line that begins with a sign of how it stands, such as ``ok`` or ``!``; in a pipe it is just that line."""
+    """A line that begins with a status sign such as ``ok`` or ``!``; in a pipe it is just that line."""
 
     __slots__ = ()
 
 
 def signed(lines: Iterable[str]) -> list[str]:
-    """Return lines of which the first word says how they stand, so that a terminal colours it."""
+    """Return lines whose first word is a status, so that a terminal colours it."""
     return [line if isinstance(line, ListRow) else SignedLine(line) for line in lines]
 
 
 def field_row(name: str, value: str, width: int) -> ListRow:
-    """Return a name, aligned to the right in so many columns, and what it is."""
+    """Return a name, right-aligned to a width, and its value."""
     return ListRow(ListCell(f"{name:>{width}}", "aside"), ListCell(value))
 
 
 OPEN = "open question"
-"""What marks a record that cannot be true together with another one; 'memory list --open' shows both."""
+"""Marks a record that cannot be true together with another one; 'memory list --open' shows both."""
 
 
 def with_key(record: Record, most: int) -> str:
-    """Return the text of a record on one line, after the key that it is kept under."""
+    """Return the text of a record on one line, after its key."""
     key = record.to_data().get("key")
     return (f"{one_line(str(key), 80)} = " if key else "") + one_line(record.text, most)
 
 
 def record_line(record: Record, *, is_open: bool = False) -> ListRow:
-    """Return a record as one line of a list; ``is_open`` says that an open question is about it."""
+    """Return a record as one line of a list; ``is_open`` marks it as part of an open question."""
     marks = [tainted(record.taint), OPEN if is_open else ""]
     return ListRow(
         ListCell(one_line(record.id), "id"),
@@ -107,17 +107,17 @@ def record_line(record: Record, *, is_open: bool = False) -> ListRow:
 
 
 class Presentation(NamedTuple):
-    """What rows are drawn for."""
+    """The surroundings that rows are drawn for."""
 
     width: int
     """Columns of the terminal."""
     colour: bool
     now: datetime
     shorten: Callable[[Sequence[str]], Mapping[str, str]]
-    """Ids → the beginnings that stand for them; what is not among them stays whole."""
+    """Ids → the prefixes that stand for them; an id not included stays whole."""
 
     def text(self, lines: Iterable[str]) -> str:
-        """Return lines as the terminal shows them best; those that are no rows stay as they are."""
+        """Return lines as the terminal displays them best; those that are not rows stay as they are."""
         listed = list(lines)
         ids = [_id(cell) for line in listed for cell in _cells(line) if cell.meaning == "id" and not cell.exact]
         short = self.shorten(ids) if ids else {}
@@ -131,8 +131,8 @@ class Presentation(NamedTuple):
     def _line(self, line: str) -> str:
         shown = harmless(line)
         if "\n" in line:
-            return shown  # a document, as it lies there
-        if not line.lstrip().startswith("memkit "):  # what is to be copied stays on its line
+            return shown  # a document, unchanged
+        if not line.lstrip().startswith("memkit "):  # a command to copy stays on its line
             shown = _in_lines(shown, self.width)
         indent, word = shown[: len(shown) - len(shown.lstrip())], shown.split(maxsplit=1)[:1]
         meaning = SIGNS.get(word[0].rstrip(":").lower()) if word and isinstance(line, SignedLine) else None
@@ -141,12 +141,12 @@ class Presentation(NamedTuple):
         return f"{indent}{self.painted(word[0], meaning)}{shown[len(indent) + len(word[0]) :]}"
 
     def painted(self, text: str, meaning: Meaning) -> str:
-        """Return text in the colour of what it means."""
+        """Return text in the colour of its meaning."""
         code = CODES.get(meaning) if self.colour and text.strip() else None
         return f"\x1b[{code}m{text}\x1b[0m" if code else text
 
     def _block(self, rows: Sequence[RowParts], short: Mapping[str, str]) -> list[str]:
-        """Return rows that stand together, their columns below each other."""
+        """Return adjacent rows with their columns aligned."""
         shown = [[self._shown(cell, short) for cell in row.head] for row in rows]
         columns = max(map(len, shown), default=0)
         widths = [max((columns_of(row[at]) for row in shown if at < len(row)), default=0) for at in range(columns)]
@@ -167,7 +167,7 @@ class Presentation(NamedTuple):
     def _lines_of(
         self, inset: int, pieces: Sequence[str], widths: Sequence[int], words: Sequence[tuple[str, Meaning]]
     ) -> list[str]:
-        """Return a row: its text beside the columns, or below them where there is no room."""
+        """Return a row: its text beside the columns, or below them if there is no room."""
         indent = " " * inset
         start = len(indent) + sum(widths[: len(pieces)]) + 2 * len(pieces)
         if not words:
@@ -179,7 +179,7 @@ class Presentation(NamedTuple):
         return [*head_lines, *self._filled(words, indent + BELOW, indent + BELOW)]
 
     def _filled(self, words: Sequence[tuple[str, Meaning]], first: str, below: str, gap: str = " ") -> list[str]:
-        """Return words in lines of the terminal's width; one that is longer stays whole, so that it can be copied."""
+        """Return words in lines of the terminal's width; a longer word stays whole, so that it can be copied."""
         lines: list[list[tuple[str, Meaning]]] = [[(first, "text")]]
         start = used = columns_of(first)
         for word, meaning in words:
@@ -193,7 +193,7 @@ class Presentation(NamedTuple):
         return ["".join(self._runs(line)).rstrip() for line in lines]
 
     def _runs(self, pieces: Sequence[tuple[str, Meaning]]) -> Iterator[str]:
-        """Yield the pieces of a line, those that mean the same in one colour."""
+        """Yield the pieces of a line, adjacent ones of the same meaning in one colour."""
         for meaning, run in groupby(pieces, key=lambda piece: piece[1]):
             yield self.painted("".join(text for text, _ in run), meaning)
 
@@ -207,18 +207,18 @@ class Presentation(NamedTuple):
 
 
 WHOLE = re.compile(r"(['`])memkit [^'`\n]*\1|\b[a-z0-9]+ [0-9]\.[0-9]{3}\b")
-"""What stays on one line: a command that is to be copied, and a name with its number."""
+"""Text that stays on one line: a command to copy, and a name with its number."""
 
 
 def _in_lines(sentence: str, width: int) -> str:
-    """Return a sentence in lines of at most ``width`` columns; what stays whole may take a longer one."""
+    """Return a sentence in lines of at most ``width`` columns; unbreakable text may exceed it."""
     if columns_of(sentence) <= width:
         return sentence
     return broken(WHOLE.sub(lambda found: found[0].replace(" ", "\0"), sentence), width).replace("\0", " ")
 
 
 def spoken(message: str, stream: TextIO, sign: Meaning = "text") -> str:
-    """Return a message as ``stream`` shows it best: in lines of a terminal's width, its first word in a colour."""
+    """Return a message as ``stream`` displays it best: wrapped to a terminal's width, its first word coloured."""
     if is_able_terminal(stream):
         import shutil
 
@@ -230,7 +230,7 @@ def spoken(message: str, stream: TextIO, sign: Meaning = "text") -> str:
 
 
 class RowParts(NamedTuple):
-    """A row as it is drawn: what is aligned, and from the first text on what flows."""
+    """A row for drawing: the aligned columns, and the text that wraps."""
 
     indent: int
     head: tuple[ListCell, ...]
@@ -251,23 +251,23 @@ def _id(cell: ListCell) -> str:
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns a text takes on a terminal, without the codes of its colours."""
+    """Return how many columns a text takes on a terminal, without its colour codes."""
     if text.isascii() and "\x1b" not in text:
         return len(text)
-    from rich.cells import cell_len  # wide letters and combining ones; loaded where there are any
+    from rich.cells import cell_len  # wide and combining characters; loaded only if there are any
 
     return cell_len(re.sub(r"\x1b\[[0-9;]*m", "", text))
 
 
-# How long ago something was.
+# Ages.
 
 _UNITS = (("year", 31_557_600), ("month", 2_629_800), ("day", 86_400), ("hour", 3_600), ("minute", 60))
 _DAYS_APART = 60
-"""Up to so many days a day is told as days: a month says less than one may want to know."""
+"""The most days that an age is given in days: a month would be too vague."""
 
 
 def age(at: str, now: datetime) -> str:
-    """Return how long ago, or in how long, a time is; what is no time stays as it is.
+    """Return how long ago, or how far in the future, a time is; anything else stays as it is.
 
     >>> from datetime import UTC
     >>> now = datetime(2026, 3, 3, 11, tzinfo=UTC)
@@ -294,7 +294,7 @@ def age(at: str, now: datetime) -> str:
 
 
 def beginnings(ids: Iterable[str], least: int = 6) -> dict[str, str]:
-    """Return for each of several ids the shortest beginning that none of the others has.
+    """Return for each of several ids the shortest prefix that no other one has.
 
     >>> beginnings(["01M8ABCDEF", "01M8ABCDXY", "01N0000000"])
     {'01M8ABCDEF': '01M8ABCDE', '01M8ABCDXY': '01M8ABCDX', '01N0000000': '01N000'}
@@ -312,21 +312,21 @@ def _shared(one: str, other: str) -> int:
 
 
 def show(text: str, *, may_wait: bool = True) -> None:
-    """Write a text to standard output; one that is longer than the terminal goes through ``PAGER``, which waits."""
+    """Write a text to standard output; if it is longer than the terminal, through ``PAGER``, which waits."""
     import shutil
 
     from memkit.runtime.host.terminal import AGENTS
 
     size = shutil.get_terminal_size()
     is_long = may_wait and text.count("\n") + 1 >= size.lines
-    is_agents = any(os.environ.get(name) for name in AGENTS)  # which would wait for a key that it never presses
+    is_agents = any(os.environ.get(name) for name in AGENTS)  # a pager would wait for a key that it never presses
     if is_long and is_able_terminal() and sys.stdin.isatty() and not is_agents and _paged(text):
         return
     sys.stdout.write(f"{text}\n")
 
 
 def _paged(text: str) -> bool:
-    """Hand a text to the pager and wait until it is closed; False where there is none."""
+    """Pass a text to the pager and wait until it is closed; False if there is none."""
     import shlex
     import shutil
     import signal
@@ -339,13 +339,13 @@ def _paged(text: str) -> bool:
     program = shutil.which(words[0]) if words else None
     if program is None:
         return False
-    # As git has it: short texts are not held, colours are shown, and the text stays on the screen.
+    # As in git: short texts are not held, colours are shown, and the text stays on the screen.
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     sys.stdout.flush()
     with subprocess.Popen([program, *words[1:]], stdin=subprocess.PIPE, env=environment) as pager:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager, which has the terminal
         try:
-            pager.communicate(f"{text}\n".encode())  # which passes over a pager that was closed before the end
+            pager.communicate(f"{text}\n".encode())  # ignores a pager that was closed early
         finally:
             signal.signal(signal.SIGINT, before)
     return True

@@ -1,4 +1,4 @@
-"""``memkit domain``: files of domains, what proves them, and what was learned for them."""
+"""``memkit domain``: domain files, what proves them, and what was learned for them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @memkit_command("new")
 @click.argument("name")
 def new(front: Front, name: str) -> None:
-    """Start the domain NAME from an example, with a first problem that tests it; both are in no commit yet."""
+    """Start the domain NAME from an example, with a first problem that tests it; neither is committed yet."""
     from memkit.use_cases.domains import draft_domain
 
     path, problem = draft_domain(front.root, name)
@@ -52,7 +52,7 @@ def list_command(front: Front) -> None:
 @memkit_command("show")
 @click.argument("name", type=KnownName("domain"), metavar="FILE|NAME")
 def show(front: Front, name: str) -> None:
-    """Show a domain: its tasks with the methods that do them, and its steps."""
+    """Show a domain: its tasks with the methods that accomplish them, and its steps."""
     from memkit.use_cases.domains import show_domain
 
     found = show_domain(name, store_if_any(front))
@@ -178,7 +178,7 @@ def _listed(items: Iterable[object]) -> str:
 @memkit_command("check")
 @click.argument("name", type=KnownName("domain"), metavar="[FILE|NAME]", required=False)
 def check(front: Front, name: str | None) -> None:
-    """Check a domain, its problems and what was learned for it, or all of the store, by the rules of lint (MKD)."""
+    """Check a domain, its problems and what was learned for it, or all of the store, with lint's rules (MKD)."""
     from memkit.cli.lint import finding_diagnostic
     from memkit.lint.reports import text_report
     from memkit.use_cases.domains import check_domain
@@ -197,7 +197,7 @@ def check(front: Front, name: str | None) -> None:
 @bump_option
 @note_option
 def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None:
-    """Commit what you changed in the domain NAME and in its problems, if these come out; the message says what."""
+    """Commit your changes to the domain NAME and its problems, if the problems pass; the message says what changed."""
     from memkit.use_cases.domains import commit_domain
 
     root = front.root
@@ -218,7 +218,7 @@ def history(front: Front, name: str) -> None:
 @click.argument("name", type=KnownName("domain"))
 @click.argument("version")
 def rollback(front: Front, name: str, version: str) -> None:
-    """Bring the domain NAME back to VERSION (or to a commit) if its problems pass, as a new commit."""
+    """Restore the domain NAME as of VERSION (or a commit), as a new commit, if its problems pass."""
     from memkit.use_cases.domains import roll_back_domain
 
     root = front.root
@@ -238,11 +238,11 @@ _DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
     "--domain",
     type=KnownName("domain"),
     metavar="FILE|NAME",
-    help="What is converted is a file with a problem of this domain.",
+    help="Convert a file with a problem of this domain.",
 )
-@click.option("--force", is_flag=True, help="Replace TARGET if it is there.")
+@click.option("--force", is_flag=True, help="Replace TARGET if it exists.")
 def convert(front: Front, source: str, target: Path, domain: str | None, force: bool) -> None:
-    """Write a domain to TARGET, in HDDL where that ends in .hddl, else in YAML; nothing is lost."""
+    """Write a domain to TARGET, in HDDL if its name ends in .hddl, else in YAML; nothing is lost."""
     from memkit.use_cases.convert_domain import convert_domain
 
     done = convert_domain(source, target, domain=domain, root=store_if_any(front), force=force)
@@ -257,7 +257,7 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
 @click.option("--dot", type=_DRAWING, metavar="FILE", help="Draw it in Graphviz' DOT language.")
 @click.option("--mermaid", type=_DRAWING, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")
 def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: Path | None) -> None:
-    """Draw the task network of a domain: its tasks, the methods that do them, and what these consist of."""
+    """Draw the task network of a domain: its tasks, the methods that accomplish them, and their parts."""
     from memkit.use_cases.domains import draw_domain
 
     asked: dict[Form, Path | None] = {"svg": svg, "dot": dot, "mermaid": mermaid}
@@ -283,13 +283,13 @@ def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: 
 
 @memkit_command("test")
 @click.argument("names", type=KnownName("domain"), nargs=-1)
-@click.option("--require-coverage", is_flag=True, help="Fail also when no problem uses a method or an operator.")
+@click.option("--require-coverage", is_flag=True, help="Also fail if no problem uses a method or an operator.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=15.0, help="Seconds for each problem (15).")
 def test(front: Front, names: tuple[str, ...], require_coverage: bool, timeout: float) -> None:
     """Solve the problems recorded for the domains (or those NAMED), and say what no problem uses.
 
-    They lie in domains/problems/NAME/. Every plan is verified by other code than the search. Learned methods take no
-    part until they are promoted.
+    They are in domains/problems/NAME/. Every plan is verified by code independent of the search. Learned methods take
+    no part until they are promoted.
     """
     from memkit.use_cases.domains import prove_domains
 
@@ -416,11 +416,11 @@ def _entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
 @memkit_command("promote")
 @click.argument("domain", type=KnownName("domain"))
 @click.argument("method")
-@click.option("--as", "new_name", metavar="NAME", help="What the method is called from now on.")
-@click.option("--unverified", is_flag=True, help="Also where nothing is declared to hold once the task is done.")
-@click.option("--dry-run", is_flag=True, help="Only say what the recorded problems say.")
+@click.option("--as", "new_name", metavar="NAME", help="The method's new name.")
+@click.option("--unverified", is_flag=True, help="Also if nothing is declared to hold once the task is done.")
+@click.option("--dry-run", is_flag=True, help="Only report the results of the recorded problems.")
 def promote(front: Front, domain: str, method: str, new_name: str | None, unverified: bool, dry_run: bool) -> None:
-    """Take METHOD over into DOMAIN's own file, if every recorded problem of the domain is solved as before."""
+    """Move METHOD into DOMAIN's own file, if every recorded problem of the domain is solved as before."""
     from memkit.use_cases.lessons import NotPromoted, promote_lesson
 
     root = front.root
@@ -453,9 +453,9 @@ def _side(outcome: str, steps: int | None) -> str:
 @memkit_command("reject")
 @click.argument("domain", type=KnownName("domain"))
 @click.argument("method")
-@click.option("--reason", required=True, help="Why; a model that proposes the same again is told.")
+@click.option("--reason", required=True, help="Why; reported to a model that proposes the same again.")
 def reject(front: Front, domain: str, method: str, reason: str) -> None:
-    """Throw METHOD away: it is not used any more, and the same proposal is refused from now on."""
+    """Discard METHOD: it is no longer used, and the same proposal is refused from now on."""
     from memkit.use_cases.lessons import reject_lesson
 
     commit = reject_lesson(front.root, domain, method, reason)

@@ -1,4 +1,4 @@
-"""``memkit evolve``: search for a better program, go on with a run, and look at runs."""
+"""``memkit evolve``: search for a better program, resume a run, and inspect runs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _run = click.argument("run", default=LATEST)
 @memkit_command("status")
 @_run
 def status(front: Front, run: str) -> None:
-    """Say how RUN stands (the latest, unless named)."""
+    """Show the state of RUN (the latest, unless named)."""
     account = read_evolution(run, root=store_if_any(front))
     found = status_of(account)
     front.answer(
@@ -74,7 +74,7 @@ def status(front: Front, run: str) -> None:
 
 @memkit_command("best")
 @_run
-@click.option("--out", type=_FILE, help="Write the program there as well.")
+@click.option("--out", type=_FILE, help="Also write the program there.")
 def best(front: Front, run: str, out: Path | None) -> None:
     """Print the best program of RUN (the latest, unless named)."""
     account = read_evolution(run, root=store_if_any(front))
@@ -103,7 +103,7 @@ def diff(front: Front, run: str, before: str, after: str) -> None:
 @_run
 @click.argument("id", default="best")
 def lineage(front: Front, run: str, id: str) -> None:
-    """Show where the best program of RUN, or program ID, comes from."""
+    """Show the ancestry of the best program of RUN, or of program ID."""
     account = read_evolution(run, root=store_if_any(front))
     program = account.find(id).id
     steps = account.ancestry(program)
@@ -116,7 +116,7 @@ def lineage(front: Front, run: str, id: str) -> None:
 @_run
 @click.option("--out", type=_FILE, help="Where to write it (default: report.html in the run's folder).")
 def report(front: Front, run: str, out: Path | None) -> None:
-    """Write RUN (the latest, unless named) as one HTML page that needs nothing else."""
+    """Write RUN (the latest, unless named) as one self-contained HTML page."""
     path = report_evolution(run, out, root=store_if_any(front))
     front.answer({"out": str(path)}, f"Wrote {path}.")
 
@@ -180,7 +180,7 @@ def _table(steps: list[LineageStep]) -> list[ListRow]:
 
 
 _CHANGEABLE = ("generations", "workers", "executor", "target", "patience", "price")
-"""Settings that may be others after a run was stopped, because what is there already does not depend on them."""
+"""Settings that may differ when a stopped run is resumed, because existing results do not depend on them."""
 _SETTINGS = (
     *_CHANGEABLE, "population", "seed", "islands", "minimize", "timeout", "memory", "modules", "scratch", "unsafe",
     "container", "providers", "model",
@@ -188,11 +188,11 @@ _SETTINGS = (
 _AT_RESUME = {"resume", *_CHANGEABLE, "max_tokens", "max_cost", "accept_changes"}
 _COMMON = {"as_json", "json", "store", "no_input", "debug"}
 _SHOWN = 40
-"""Lines of a program that are printed."""
+"""The most lines of a program that are printed."""
 
 
 class EvolveCommand(FirstWordsCommand):
-    """``evolve`` with the words that look at runs."""
+    """``evolve`` with its subcommands for inspecting runs."""
 
     words: ClassVar = {
         "status": ("memkit.cli.evolve:status", "How a run stands: generation, best, failures by reason."),
@@ -204,7 +204,7 @@ class EvolveCommand(FirstWordsCommand):
 
 
 class Price(click.ParamType[tuple[float, float]]):
-    """What a million tokens cost, read and written."""
+    """The cost of a million tokens, read and written."""
 
     name = "IN,OUT"
 
@@ -224,21 +224,21 @@ class Price(click.ParamType[tuple[float, float]]):
 @click.option(
     "--evaluator",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File with evaluate(path); in a task folder evaluator.py.",
+    help="File with evaluate(path); evaluator.py in a task folder.",
 )
 @click.option("--generations", type=click.IntRange(1, 1_000_000), help="Generations of the whole run (50).")
-@click.option("--population", type=click.IntRange(2, 100_000), help="Programs judged in a generation (30).")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Where chance starts (0).")
+@click.option("--population", type=click.IntRange(2, 100_000), help="Programs evaluated per generation (30).")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of the random numbers (0).")
 @click.option("--minimize/--maximize", default=False, help="Whether a lower score is better (higher is).")
 @click.option("--target", type=float, help="Stop as soon as the score is this good.")
 @click.option(
     "--patience", type=click.IntRange(1), metavar="N", help="Stop after N generations without a better program."
 )
-@click.option("--islands", type=click.IntRange(1, 1000), help="Populations that breed apart (by size, up to 4).")
-@click.option("--workers", type=click.IntRange(1, 256), help="Programs judged at a time (1); the result is the same.")
+@click.option("--islands", type=click.IntRange(1, 1000), help="Populations that evolve apart (by size, up to 4).")
+@click.option("--workers", type=click.IntRange(1, 256), help="Programs judged in parallel (1); same result.")
 @click.option("--executor", metavar="dask://HOST:PORT", help="Judge on the workers of this scheduler; same result.")
-@click.option("--timeout", type=POSITIVE, help="Seconds of one evaluation (10).")
-@click.option("--memory", type=click.IntRange(16, 1 << 20), metavar="MB", help="Memory of one program (512).")
+@click.option("--timeout", type=POSITIVE, help="Seconds for one evaluation (10).")
+@click.option("--memory", type=click.IntRange(16, 1 << 20), metavar="MB", help="Memory for one program (512).")
 @click.option(
     "--grant-module",
     "modules",
@@ -251,35 +251,35 @@ class Price(click.ParamType[tuple[float, float]]):
 @click.option(
     "--container",
     type=click.Choice(["auto", *RUNTIMES]),
-    help="Put programs in a container as well, started by this runtime.",
+    help="Also put programs in a container, started by this runtime.",
 )
 @click.option(
     "--provider", "providers", multiple=True, metavar="P", help="Model that proposes changes, such as scripted:FILE."
 )
 @click.option("--model", help="Name of the model, for providers that serve several.")
 @click.option(
-    "--max-tokens", type=click.IntRange(1), metavar="N", help="Stop when models have read and written so many tokens."
+    "--max-tokens", type=click.IntRange(1), metavar="N", help="Stop once models have read and written N tokens."
 )
 @click.option(
     "--max-cost",
     type=POSITIVE,
     metavar="X",
-    help="Stop when models have cost so much; needs --price.",
+    help="Stop once models have cost this much; needs --price.",
 )
-@click.option("--price", type=Price(), help="What a million tokens cost, read and written.")
+@click.option("--price", type=Price(), help="Cost of a million tokens, read and written.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="The run's folder (default: evolve/ in this clone's state, else memkit-runs/).",
 )
-@click.option("--resume", metavar="RUN", help=f"Go on with a run: {RUN_OPTION_HINT}.")
+@click.option("--resume", metavar="RUN", help=f"Continue a run: {RUN_OPTION_HINT}.")
 @click.option("--accept-changes", is_flag=True, help="Resume although program or evaluator changed.")
 def evolve(front: Front, /, program: Path | None, resume: str | None, **given: Any) -> None:
-    """Evolve PROGRAM, judged by nothing but its evaluator, in a sandbox.
+    """Evolve PROGRAM in a sandbox, judged by its evaluator alone.
 
     A TASK_FOLDER holds initial_program.py and evaluator.py. A run survives being stopped at any moment: Ctrl-C ends it
-    after the generation, and 'memkit evolve --resume RUN' goes on as if nothing had happened.
+    after the generation, and 'memkit evolve --resume RUN' continues as if nothing had happened.
     """
     context, root = click.get_current_context(), store_if_any(front)
     progress = GenerationProgress(front, sys.stderr)
@@ -328,7 +328,7 @@ def _request(context: click.Context, program: Path | None, given: dict[str, Any]
 
 
 def _budget(given: dict[str, Any]) -> dict[str, float]:
-    """Return what models may use at most."""
+    """Return the limits on models' use."""
     named = {"tokens": given["max_tokens"], "cost": given["max_cost"]}
     return {name: float(value) for name, value in named.items() if value is not None}
 
@@ -338,7 +338,7 @@ def _is_given(context: click.Context, name: str) -> bool:
 
 
 def _require_fitting(context: click.Context, program: Path | None) -> None:
-    """Raise where something is said about a run that began with something else."""
+    """Raise if an option contradicts how the run began."""
     if program is not None:
         raise UsageError(f"--resume goes on with the program of the run; leave {program} out.")
     for parameter in context.command.params:
@@ -348,7 +348,7 @@ def _require_fitting(context: click.Context, program: Path | None) -> None:
 
 
 def _command_line(context: click.Context) -> tuple[str, ...]:
-    """Return the command line in one spelling: what was said, in the order of the help."""
+    """Return the command line in canonical form: the given options, in the order of the help."""
     words = ["memkit", "evolve"]
     for parameter in context.command.params:
         value = context.params.get(str(parameter.name))
@@ -381,7 +381,7 @@ def _lines(found: Evolved) -> list[str]:
 
 
 def _hint(found: Evolved) -> list[str]:
-    """Return where the run lies, and before that what to do where it ended for want of scores."""
+    """Return where the run is stored, after advice if it ended for lack of scores."""
     why = "Ended early, because nothing has had a score for long: is the evaluator broken, or --timeout too short?"
     return [*([why] if found.stopped == "unscored" else []), f"Run: {found.run}"]
 
@@ -393,16 +393,16 @@ def _diagnostics(found: Evolved) -> list[Diagnostic]:
     return [*notes, *(diagnostic("no-score", f"{reason} ({number})") for reason, number in found.failures.items())]
 
 
-# What a person sees of long work: how far a run of evolution is, and Ctrl-C that stops at a good moment.
+# Display of long work: the progress of an evolution run, and Ctrl-C that stops at a good moment.
 
 
 _EVERY = 5.0
-"""Seconds between two lines, where no program became the best."""
+"""Seconds between two lines while the best program stays the same."""
 _BAR = 24
 
 
 class GenerationProgress:
-    """Shows each generation; used as a block, it leaves the terminal clean."""
+    """Displays each generation; as a context manager, it leaves the terminal clean."""
 
     def __init__(self, front: Front, stream: TextIO) -> None:
         self._front, self._stream = front, stream
@@ -411,7 +411,7 @@ class GenerationProgress:
         self._is_drawn = False
 
     def __call__(self, progress: Progress) -> None:
-        """Show how the run stands."""
+        """Display the state of the run."""
         if self._is_terminal:
             width = shutil.get_terminal_size().columns
             self._stream.write(f"\r\x1b[K{one_line(f'{_bar(progress)} {_words(progress)}', width - 1)}")
@@ -445,13 +445,13 @@ def _words(progress: Progress) -> str:
     return f"{done}: {best}, {progress.evaluations} judged{rate}{spent}"
 
 
-# Ctrl-C during work that stops at a good moment: the first asks for it, the second ends at once.
+# Ctrl-C during work that stops at a good moment: the first requests a stop, the second ends at once.
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopping:
-    """Tells, when called, whether somebody asked to stop; takes the signals for the time of a block."""
+    """Returns, when called, whether a stop was requested; handles the signals for the duration of a block."""
 
     def __init__(self, front: Front) -> None:
         self._front = front

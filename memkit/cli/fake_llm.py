@@ -17,17 +17,17 @@ from memkit.use_cases.serve_fake_llm import serve_fake_llm
 
 @memkit_command("fake-llm")
 @click.option(
-    "--protocol", type=SuggestingChoice(list(PROTOCOLS)), default="chat", show_default=True, help="What to speak."
+    "--protocol", type=SuggestingChoice(list(PROTOCOLS)), default="chat", show_default=True, help="The protocol."
 )
 @click.option(
     "--script", required=True, type=click.Path(dir_okay=False, path_type=Path), help="YAML or JSON: answers, or rules."
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen (default: a free port).")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on (default: a free one).")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def fake_llm(front: Front, protocol: str, script: Path, port: int, command: tuple[str, ...]) -> None:
-    """Serve a scripted model until interrupted, or as long as COMMAND runs.
+    """Serve a scripted model until interrupted, or while COMMAND runs.
 
-    Prints the base URL to give to a client; each request is shown on standard error, with the reason where it was
+    Prints the base URL for a client; each request is shown on standard error, with the reason if it was
     refused. COMMAND, after --, gets base URL and key through the variables that the vendor's clients read, and its
     exit code is that of this command.
 
@@ -56,7 +56,7 @@ def fake_llm(front: Front, protocol: str, script: Path, port: int, command: tupl
     except KeyboardInterrupt:
         if command or not servers:
             raise
-        front.note("Interrupted.")  # the one envelope is out already
+        front.note("Interrupted.")  # the only envelope has been printed already
         raise click.exceptions.Exit(130) from None
     (server,) = servers
     if server.unused:
@@ -65,7 +65,7 @@ def fake_llm(front: Front, protocol: str, script: Path, port: int, command: tupl
 
 
 def _account(server: FakeServer, protocol: str, code: int) -> dict[str, Any]:
-    """Return what became of a program that ran against ``server``."""
+    """Return the outcome of a program that ran against ``server``."""
     requests = [
         {"method": request.method, "path": request.path, "status": request.status, "error": request.error}
         for request in server.requests

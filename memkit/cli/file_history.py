@@ -1,4 +1,4 @@
-"""What the commands that follow skills, policies and domains in git share: what they take, and what they print."""
+"""Shared by the commands that follow skills, policies and domains in git: their options and their output."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SHALLOW = "This clone is shallow: what came before the oldest commit is not here
 bump_option = click.option(
     "--bump",
     type=SuggestingChoice(["major", "minor", "patch"]),
-    help="Count this part of the version up (default: minor).",
+    help="Increment this part of the version (default: minor).",
 )
-note_option = click.option("-m", "--note", metavar="TEXT", help="What the commit says (default: what changed).")
+note_option = click.option("-m", "--note", metavar="TEXT", help="The commit message (default: what changed).")
 
 
 def answer_trace(front: Front, name: str, trace: Trace) -> None:
@@ -35,7 +35,7 @@ def answer_trace(front: Front, name: str, trace: Trace) -> None:
     from memkit.cli.display import ListCell, ListRow
 
     rows = [
-        {key: value for key, value in asdict(revision).items() if key != "text"}  # the file itself is git's to show
+        {key: value for key, value in asdict(revision).items() if key != "text"}  # git can show the file itself
         for revision in trace.revisions
     ]
     lines = [
@@ -53,7 +53,7 @@ def answer_trace(front: Front, name: str, trace: Trace) -> None:
 
 
 def answer_rollback(front: Front, root: Path, done: RolledBack) -> None:
-    """Print what a rollback did."""
+    """Print the result of a rollback."""
     said = f"as commit {done.commit[:10]}" if done.commit else "already, so nothing was committed"
     findings = commit_findings(front, root) if done.commit else []
     front.answer(asdict(done), f"{done.name} is at {done.version or done.source[:10]} {said}.", diagnostics=findings)
@@ -69,12 +69,12 @@ def answer_commit(front: Front, root: Path, done: Committed) -> None:
 
 
 def change_rows(changes: Iterable[SubjectChange]) -> list[dict[str, Any]]:
-    """Return what changed in a file as data."""
+    """Return the changes in a file as data."""
     return [{key: value for key, value in asdict(change).items() if key != "id"} for change in changes]
 
 
 def commit_findings(front: Front, root: Path) -> list[Diagnostic]:
-    """Say what a person should know of a commit that was made, and return that as findings."""
+    """Print what a person should know about a commit just made, and return it as findings."""
     from memkit.store.git import DETACHED, Git, hooks_of
     from memkit.store.trust import Trust
 
@@ -88,7 +88,7 @@ def commit_findings(front: Front, root: Path) -> list[Diagnostic]:
 
 
 def warn(front: Front, code: str, message: str) -> list[Diagnostic]:
-    """Say a warning to the person, and return it as findings for the envelope."""
+    """Print a warning, and return it as findings for the envelope."""
     if not front.json:
         front.note(message)
     return [diagnostic(code, message, severity="warning")]

@@ -1,4 +1,4 @@
-"""``memkit graph``: who and what memory tells of, and how they hang together."""
+"""``memkit graph``: the people and things in memory, and their relations."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from memkit.use_cases.relations import GraphQuestion
 
 user_option = click.option("--user", type=User(), help="Whose memory (default: the store's user, else everybody's).")
-as_of_option = click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
+as_of_option = click.option("--as-of", type=Date(), metavar="DATE", help="What was true on this date.")
 svg_option = click.option("--svg", is_flag=True, help="Print it as an SVG drawing.")
 mermaid_option = click.option("--mermaid", is_flag=True, help="Print it in Mermaid's language, for Markdown pages.")
 
 
 @click.group("graph", cls=MemkitGroup)
 def graph() -> None:
-    """Show how the people and things that memory tells of hang together."""
+    """Show how the people and things in memory are related."""
 
 
 @graph.command("show")
@@ -29,7 +29,7 @@ def graph() -> None:
 @svg_option
 @mermaid_option
 def show(front: Front, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
-    """Show every relation that records tell: who, how, whom, from when to when, and in which record."""
+    """Show every relation in memory: between whom, of which kind, from when to when, and in which record."""
     from memkit.use_cases.relations import GraphQuestion
 
     _answer(front, user, GraphQuestion(as_of=as_of), svg=svg, mermaid=mermaid)
@@ -43,7 +43,7 @@ def show(front: Front, user: str | None, as_of: str | None, svg: bool, mermaid: 
 @svg_option
 @mermaid_option
 def around(front: Front, name: str, steps: int, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
-    """Show what hangs together with NAME, such as Anna or "my sister"."""
+    """Show what is related to NAME, such as Anna or "my sister"."""
     from memkit.use_cases.relations import GraphQuestion
 
     _answer(front, user, GraphQuestion(around=name, steps=steps, as_of=as_of), svg=svg, mermaid=mermaid)
@@ -57,7 +57,7 @@ def around(front: Front, name: str, steps: int, user: str | None, as_of: str | N
 @svg_option
 @mermaid_option
 def path(front: Front, start: str, goal: str, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
-    """Show the shortest way from one NAME to another."""
+    """Show the shortest path from one NAME to another."""
     from memkit.use_cases.relations import GraphQuestion
 
     _answer(front, user, GraphQuestion(between=(start, goal), as_of=as_of), svg=svg, mermaid=mermaid)

@@ -26,7 +26,7 @@ _FORMATS = {
     "gitlab": "services",
     "junit": "services",
 }
-"""The module of each; one run needs one of them."""
+"""The module of each format; a run needs only one."""
 
 
 @memkit_command("lint")
@@ -37,25 +37,23 @@ _FORMATS = {
     type=SuggestingChoice([*_FORMATS, "json"]),
     default="text",
     show_default=True,
-    help="How to report.",
+    help="The format of the report.",
 )
-@click.option("--select", multiple=True, metavar="CODES", help="Only rules that begin so, such as MKS or MKP003,MKY.")
-@click.option("--ignore", multiple=True, metavar="CODES", help="No rules that begin so.")
-@click.option("--fix", is_flag=True, help="Make the fixes that leave the meaning unchanged.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also those that a person must look at.")
+@click.option("--select", multiple=True, metavar="CODES", help="Only rules with these prefixes: MKS or MKP003,MKY.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="No rules with these prefixes.")
+@click.option("--fix", is_flag=True, help="Apply the fixes that leave the meaning unchanged.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also those that a person must review.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Leave out the findings of an earlier report (--output-format json).",
+    help="Omit the findings of an earlier report (--output-format json).",
 )
-@click.option("--update-baseline", is_flag=True, help="Take what is gone out of the baseline; nothing is ever added.")
-@click.option(
-    "--since", default="", metavar="COMMIT", help="Compare versions with COMMIT and not with the last commit."
-)
-@click.option("--schemas", is_flag=True, help="Write the schemas that editors complete from into the store, and end.")
-@click.option("--no-cache", is_flag=True, help="Use nothing that an earlier run found, and keep nothing.")
+@click.option("--update-baseline", is_flag=True, help="Remove fixed findings from the baseline; none is ever added.")
+@click.option("--since", default="", metavar="COMMIT", help="Compare versions with COMMIT instead of the last commit.")
+@click.option("--schemas", is_flag=True, help="Write the schemas for completion in editors into the store, and exit.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep cached results.")
 def lint(
     front: Front,
     paths: tuple[Path, ...],
@@ -73,7 +71,7 @@ def lint(
 ) -> None:
     """Check the store, or only PATHS: skills, policies, domains, memkit.yaml and the archive.
 
-    Exit code 0: clean or notes alone, 1: findings, 2: bad usage, 3: nothing to check.
+    Exit code 0: clean or only notes, 1: findings, 2: bad usage, 3: nothing to check.
     """
     from memkit.use_cases.lint import Baseline, Fixing, lint_store
 
@@ -113,7 +111,7 @@ def lint(
 
 
 def _are_notes(findings: Sequence[Finding]) -> bool:
-    from memkit.lint.rules import faults  # where nothing was found, no rule is loaded
+    from memkit.lint.rules import faults  # without findings, no rule is loaded
 
     return not faults(findings)
 
@@ -135,7 +133,7 @@ _HEADLINE = re.compile(r"(?P<place>.+?:\d+:\d+:) (?P<code>MK\w+) (?P<message>.+)
 
 
 def _headlines(text: str) -> list[str]:
-    """Return a report's lines, those that begin a finding as rows: where, which rule, and what."""
+    """Return a report's lines, with the headlines of findings as rows: place, rule and message."""
     return [_headline(found, line) if (found := _HEADLINE.fullmatch(line)) else line for line in text.split("\n")]
 
 
@@ -173,7 +171,7 @@ def finding_diagnostic(finding: Finding, report: LintReport) -> Diagnostic:
 @memkit_command("rule")
 @click.argument("code", type=KnownName("rule"), required=False)
 def rule(front: Front, code: str | None) -> None:
-    """Say what the lint rule CODE finds, why, and show a bad and a good example; without CODE list all rules."""
+    """Explain what the lint rule CODE finds and why, with a bad and a good example; without CODE list all rules."""
     from memkit.lint.rules import RULES
     from memkit.use_cases.lint import explain_rule
 

@@ -23,7 +23,7 @@ Commands = Mapping[str, tuple[str, str]]
 
 
 class LazyGroup(MemkitGroup):
-    """A group made of a table: its help and its completion import nothing but the table."""
+    """A group made from a table: its help and its completion import nothing but the table."""
 
     def __init__(self, *args: Any, table: Commands, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -63,19 +63,19 @@ MEMORY_COMMANDS: Commands = {
     "why": ("memkit.cli.memory.read:why", "Say when a record was recalled, and when it lost."),
     "blame": ("memkit.cli.memory.read:blame", "Say which commit brought a record and what happened to it."),
     "stats": ("memkit.cli.memory.read:stats", "Count what is remembered."),
-    "put": ("memkit.cli.memory.write:put", "Keep VALUE under KEY, in the place of what is there."),
-    "get-value": ("memkit.cli.memory.read:get_value", "Print the value that is kept under KEY."),
-    "supersede": ("memkit.cli.memory.write:supersede", "Put a new text in the place of a record."),
+    "put": ("memkit.cli.memory.write:put", "Store VALUE under KEY, replacing the present value."),
+    "get-value": ("memkit.cli.memory.read:get_value", "Print the value stored under KEY."),
+    "supersede": ("memkit.cli.memory.write:supersede", "Replace a record with a new text."),
     "refine": ("memkit.cli.memory.write:refine", "Reword a record by what you say about it."),
-    "merge": ("memkit.cli.memory.write:merge", "Put one record in the place of several."),
+    "merge": ("memkit.cli.memory.write:merge", "Replace several records with one."),
     "update": ("memkit.cli.memory.write:update", "Change tags, confidence, importance or validity of a record."),
     "confirm": ("memkit.cli.memory.write:confirm", "Say that a record is true."),
     "contradict": ("memkit.cli.memory.write:contradict", "Doubt a record: its confidence falls."),
     "reject": ("memkit.cli.memory.write:reject", "Say that a record is false; its value cannot come back."),
-    "allow": ("memkit.cli.memory.write:allow", "Let a rejected or erased value be told again."),
+    "allow": ("memkit.cli.memory.write:allow", "Allow a rejected or erased value to be added again."),
     "approve": ("memkit.cli.memory.write:approve", "Release a record from quarantine."),
     "resolve": ("memkit.cli.memory.write:resolve", "Say which record of an open question holds, and since when."),
-    "forget": ("memkit.cli.memory.write:forget", "Retire a record; it may be told again."),
+    "forget": ("memkit.cli.memory.write:forget", "Retire a record; it may be added again."),
     "restore": ("memkit.cli.memory.upkeep:restore", "Make a forgotten or swept record live again."),
     "revoke": ("memkit.cli.memory.upkeep:revoke", "Take back everything derived from a session or a source."),
     "sweep": ("memkit.cli.memory.upkeep:sweep", "Retire what is expired, too unsure, too old or too unimportant."),
@@ -98,14 +98,14 @@ SESSION_COMMANDS: Commands = {
     "search": ("memkit.cli.sessions:search", "Search what was said in them."),
     "show": ("memkit.cli.sessions:show", "Print one: what was said, called and remembered."),
     "rename": ("memkit.cli.sessions:rename", "Give a session a name, or another one."),
-    "adopt": ("memkit.cli.sessions:adopt", "Go on with sessions that another clone left here."),
+    "adopt": ("memkit.cli.sessions:adopt", "Continue sessions that another clone left here."),
     "rm": ("memkit.cli.sessions:remove", "Remove conversations from this machine."),
 }
 
 
 @click.group("sessions", cls=LazyGroup, table=SESSION_COMMANDS)
 def sessions() -> None:
-    """List, search, show, rename, adopt and remove the conversations that this machine keeps."""
+    """List, search, show, rename, adopt and remove the conversations kept on this machine."""
 
 
 SKILL_COMMANDS: Commands = {
@@ -114,15 +114,15 @@ SKILL_COMMANDS: Commands = {
     "show": ("memkit.cli.skill:show", "Show one skill."),
     "search": ("memkit.cli.skill:search", "Search the skills, best first."),
     "run": ("memkit.cli.skill_run:run", "Carry out a skill step by step, under policy."),
-    "stats": ("memkit.cli.skill_run:stats", "Say how skills did when they were run here."),
+    "stats": ("memkit.cli.skill_run:stats", "Show how often skills were run here, and with what success."),
     "history": ("memkit.cli.skill:history", "Show the commits that changed a skill."),
     "diff": ("memkit.cli.skill:diff", "Say what changed in a skill, by meaning."),
     "check": ("memkit.cli.skill:check", "Run the checks that skills carry."),
     "commit": ("memkit.cli.skill:commit", "Commit a changed skill, if its checks pass."),
-    "rollback": ("memkit.cli.skill:rollback", "Bring a skill back to an earlier version."),
+    "rollback": ("memkit.cli.skill:rollback", "Restore an earlier version of a skill."),
     "propose": ("memkit.cli.skill:propose", "Draft a skill from a session, on a branch to review."),
-    "scan": ("memkit.cli.skill:scan", "Look through a skill from elsewhere for what is hostile."),
-    "import": ("memkit.cli.skill:import_command", "Make a skill of a SKILL.md, or take over what is new in it."),
+    "scan": ("memkit.cli.skill:scan", "Scan a skill from elsewhere for hostile content."),
+    "import": ("memkit.cli.skill:import_command", "Import a SKILL.md as a skill, or take over what is new in it."),
     "export": ("memkit.cli.skill:export", "Write a skill as an agent skill (SKILL.md)."),
 }
 
@@ -146,7 +146,7 @@ POLICY_COMMANDS: Commands = {
     "commit": ("memkit.cli.policy:commit", "Commit a changed policy, if it passes its own tests."),
     "export": ("memkit.cli.policy:export", "Write the policies for another tool, and say what that loses."),
     "history": ("memkit.cli.policy:history", "Show the commits that changed a policy."),
-    "rollback": ("memkit.cli.policy:rollback", "Bring a policy back to an earlier version."),
+    "rollback": ("memkit.cli.policy:rollback", "Restore an earlier version of a policy."),
 }
 
 
@@ -164,11 +164,11 @@ DOMAIN_COMMANDS: Commands = {
     "graph": ("memkit.cli.domain:graph", "Draw a domain's tasks, methods and steps."),
     "commit": ("memkit.cli.domain:commit", "Commit a changed domain, if its recorded problems pass."),
     "history": ("memkit.cli.domain:history", "Show the commits that changed a domain."),
-    "rollback": ("memkit.cli.domain:rollback", "Bring a domain back to what it was in a commit."),
+    "rollback": ("memkit.cli.domain:rollback", "Restore a domain as of a commit."),
     "convert": ("memkit.cli.domain:convert", "Write a domain or a problem in HDDL, or in YAML."),
     "learned": ("memkit.cli.domain:learned", "List methods that a model proposed and nobody promoted yet."),
-    "promote": ("memkit.cli.domain:promote", "Take a learned method over into the domain, after a check."),
-    "reject": ("memkit.cli.domain:reject", "Throw a learned method away, for good."),
+    "promote": ("memkit.cli.domain:promote", "Move a learned method into the domain, after a check."),
+    "reject": ("memkit.cli.domain:reject", "Discard a learned method for good."),
 }
 
 
@@ -179,11 +179,11 @@ def domain() -> None:
 
 COMMANDS: Commands = {
     "init": ("memkit.cli.store:init", "Make a store: memory, skills and policies as text in a git repository."),
-    "setup": ("memkit.cli.setup:setup", "Choose who answers in this store, ask it once, and write it down."),
+    "setup": ("memkit.cli.setup:setup", "Choose the model that answers in this store, ask it once, and save it."),
     "demo": ("memkit.cli.demo:demo", "Show the whole tour in a temporary directory, with no key and no server."),
     "trust": ("memkit.cli.trust:trust", "Let this store run its tools and ask its provider, as they are now."),
     "memory": ("memkit.cli.main:memory", "Add, search, correct and govern long-term memory."),
-    "graph": ("memkit.cli.graph:graph", "Show how what memory tells of hangs together."),
+    "graph": ("memkit.cli.graph:graph", "Show how the people and things in memory are related."),
     "core": ("memkit.cli.core:core", "Show and set the sections that are always in the prompt."),
     "consent": ("memkit.cli.privacy:consent", "Grant, withdraw and list consent to long-term memory."),
     "chat": ("memkit.cli.chat.command:chat", "Talk to the agent that remembers."),
@@ -198,19 +198,22 @@ COMMANDS: Commands = {
     "evolve": ("memkit.cli.evolve:evolve", "Evolve a program in a sandbox, and look at its runs."),
     "lint": ("memkit.cli.lint:lint", "Check skills, policies, domains and the archive."),
     "rule": ("memkit.cli.lint:rule", "Say what a lint rule checks, and why."),
-    "diff": ("memkit.cli.review:diff", "Say by meaning what changed between two commits, or since one."),
+    "diff": ("memkit.cli.review:diff", "Show by meaning what changed between two commits, or since one."),
     "review": ("memkit.cli.review:review", "Say what to look at first in a change, and whether to stop it."),
-    "export": ("memkit.cli.agents_md:export", "Tell other agents what holds, in AGENTS.md, and take back their edits."),
+    "export": (
+        "memkit.cli.agents_md:export",
+        "Tell other agents what holds, in AGENTS.md, and take back their edits.",
+    ),
     "gen": ("memkit.cli.project:gen", "Render the agent into a project for an SDK."),
-    "update": ("memkit.cli.project:update", "Bring a generated project to what is installed and to its store."),
+    "update": ("memkit.cli.project:update", "Update a generated project to the installed memkit and to its store."),
     "eject": ("memkit.cli.project:eject", "Put the runtime's sources into a generated project, to change them."),
     "targets": ("memkit.cli.project:targets", "List the SDKs that gen renders for, and what each needs."),
     "key": ("memkit.cli.privacy:key", "List, export, import and destroy the keys that open sealed text."),
     "fsck": ("memkit.cli.store:fsck", "Check every line of the archive, and what sessions left."),
-    "index": ("memkit.cli.store:index", "Say how the index stands, or rebuild it."),
+    "index": ("memkit.cli.store:index", "Show the state of the index, or rebuild it."),
     "git": ("memkit.cli.store:git", "Set up how git merges and shows shards."),
     "commit": ("memkit.cli.store:commit", "Commit memory that is not in git yet."),
-    "backend": ("memkit.cli.backend:backend", "Say where memory lies, and move it to a server or back."),
+    "backend": ("memkit.cli.backend:backend", "Say where memory is stored, and move it to a server or back."),
     "migrate": ("memkit.cli.store:migrate", "Bring an older store to the format of this version."),
     "config": ("memkit.cli.store:config", "Show every setting and where its value came from, or change one."),
     "audit": ("memkit.cli.privacy:audit", "Show what was written, read, refused and decided."),
@@ -243,13 +246,13 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error becomes one line or one JSON envelope."""
     front, printing = Front(), sys.stdout
     if COMPLETES in os.environ:
-        importlib.import_module("memkit.cli.completion")  # what shells get is registered there
+        importlib.import_module("memkit.cli.completion")  # registers the completions for shells
     try:
         try:
             result = cli.main(list(arguments), prog_name="memkit", standalone_mode=False, obj=front)
         finally:
             front.close()
-        # Flush here, while a stream that is full or closed can still be caught, and not at interpreter exit.
+        # Flush here, while a full or closed stream can still be handled, and not at interpreter exit.
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt) as interrupt:
         say("Interrupted.", err=True)
@@ -257,10 +260,10 @@ def run(arguments: Sequence[str]) -> int:
             _say_failure(interrupt, arguments, [diagnostic("interrupted", "Interrupted.")])
         return 130
     except BrokenPipeError:
-        discard()  # the reader (head, less) has left, and nobody is there to be told
+        discard()  # the reader (head, less) has left, and nobody would see a message
         return 0
     except SystemExit as left:
-        # Click leaves by itself when a completion is done, and with 1 and another stream when a reader has left.
+        # Click exits by itself after a completion, and with 1 and another stream once a reader has left.
         return int(left.code or 0) if sys.stdout is printing else 0
     except Exception as error:  # noqa: BLE001 - the one place where any error becomes an exit code
         return _fail(error, arguments, front)
@@ -271,7 +274,7 @@ def main() -> None:
     """Run the command line of this process."""
     prepare_streams()
     code = run(given_arguments())
-    gc.freeze()  # the interpreter would look through every object once more for what the kernel takes back anyway
+    gc.freeze()  # or the interpreter would traverse every object once more before exiting
     sys.exit(code)
 
 
@@ -294,10 +297,10 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     else:
         from memkit.cli.display import spoken
 
-        # A negative answer may be what was asked for; anything else could not be done.
+        # A negative answer may be the expected one; anything else is a failure.
         say(spoken(f"memkit: {harmless(message)}", sys.stderr, "care" if code == 1 else "bad"), err=True)
     if isinstance(error, OSError):
-        discard()  # it may have been standard output itself that is full
+        discard()  # the full stream may be standard output itself
     return code
 
 
@@ -326,7 +329,7 @@ def _describe(error: Exception) -> tuple[int, str, str]:
 
 
 def _has_folder() -> bool:
-    """Return whether the folder that this process runs in is still there."""
+    """Return whether the current folder of this process still exists."""
     try:
         return bool(Path.cwd())
     except OSError:
@@ -357,14 +360,14 @@ def _failed_command(error: BaseException, arguments: Sequence[str]) -> str:
 
 
 def _inner_words(name: str, word: str) -> Collection[str]:
-    """Return the words that a command has below it, if it was loaded; a group is taken to have ``word``."""
+    """Return a command's subcommands, if it was loaded; a group is assumed to have ``word``."""
     module, _, attribute = COMMANDS[name][0].partition(":")
     command = getattr(sys.modules.get(module), attribute, None)
     return (word,) if isinstance(command, click.Group) else getattr(command, "words", ())
 
 
 def prepare_streams() -> None:
-    """Replace streams that are closed by the null device, and read and write UTF-8 on all of them.
+    """Replace closed streams by the null device, and use UTF-8 on all of them.
 
     What cannot be decoded or encoded is written as an escape, so that no text of a store can end a command.
     """
@@ -377,12 +380,12 @@ def prepare_streams() -> None:
 
 
 def given_arguments() -> list[str]:
-    """Return the command line's words as UTF-8, also where the locale says otherwise."""
+    """Return the command line's words as UTF-8, even if the locale says otherwise."""
     return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a last line where somebody can be told, and do nothing where the stream takes none."""
+    """Print a last line if the stream accepts it."""
     try:
         click.echo(text, err=err)
         (sys.stderr if err else sys.stdout).flush()
@@ -391,7 +394,7 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def discard(*, err: bool = False) -> None:
-    """Send what is still buffered to the null device, so that the interpreter does not complain about it at exit."""
+    """Send buffered output to the null device, so that the interpreter does not complain about it at exit."""
     stream = sys.stderr if err else sys.stdout
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -400,10 +403,10 @@ def discard(*, err: bool = False) -> None:
         return
 
 
-# What a person is told about a command line that click could not read.
+# Messages about command lines that click could not parse.
 
 NUMBERS = {"integer": "whole number", "float": "number"}
-"""Click's names of types, and what everybody calls them."""
+"""Click's names of types, and the everyday ones."""
 
 
 def usage_line(error: click.UsageError) -> str:

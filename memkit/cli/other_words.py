@@ -1,4 +1,4 @@
-"""What newcomers type who know other programs, and the command that does it here; loaded when a word is unknown."""
+"""Commands of other programs that newcomers type, and their equivalents here; loaded for an unknown word."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ONE_VERB = (
     "list ls", "show get view cat info", "search find query recall lookup", "new create add make give grant issue",
     "rm remove delete del destroy revoke withdraw", "set edit change", "history log versions", "check validate verify",
 )  # fmt: skip
-"""Words for one deed: a group that has another one of them is asked for that."""
+"""Synonymous verbs: a group that has another one of them is suggested with that."""
 
 MEANT = {
     "memory add": "remember, save, store, note, learn, tell, memory remember, memory save, memory store",
@@ -59,7 +59,7 @@ MEANT = {
     "git setup": "hooks, git init",
     "--version": "version, about, -v, -V", "--help": "help, man, manual, docs, usage",
 }  # fmt: skip
-"""The command that does it → what newcomers type, without ``memkit``."""
+"""The equivalent command → what newcomers type, without ``memkit``."""
 
 TOLD = {
     "'memkit memory forget ID' retires one record, 'memkit memory erase --user USER' removes all that a user has.":
@@ -83,15 +83,15 @@ TOLD = {
     "'memkit lint' checks the files, 'memkit policy test' and 'memkit domain test' what they decide, 'memkit eval' "
     "what memory answers.": "test, tests",
 }  # fmt: skip
-"""What to say where no single command does it → what newcomers type."""
+"""Advice if no single command is equivalent → what newcomers type."""
 
 
 def meant_by(ctx: click.Context, args: Sequence[str]) -> str:
-    """Return `` Did you mean '…'?``, or what to do, for words that other programs have; an empty string for others.
+    """Return `` Did you mean '…'?``, or advice, for words of other programs; an empty string for others.
 
     Args:
-        ctx: Of the group, or of the command, that does not know the first of ``args``.
-        args: What was typed behind its name.
+        ctx: The context of the group or command that does not know the first of ``args``.
+        args: What was typed after its name.
     """
     for asked, word in (*_turned_round(ctx, args), (ctx, args[0])):
         path = asked.command_path.split()[1:]
@@ -118,7 +118,7 @@ def _turned_round(ctx: click.Context, args: Sequence[str]) -> Iterator[tuple[cli
 
 
 def _by_another_verb(ctx: click.Context, verb: str) -> str:
-    """Return the command of a group that does what ``verb`` means; that of memory where no group was named."""
+    """Return the group's command that means ``verb``; that of memory if no group was named."""
     path, group = ctx.command_path.split()[1:], ctx.command
     if not path and isinstance(group, click.Group):
         path, group = ["memory"], group.get_command(ctx, "memory") or group

@@ -1,4 +1,4 @@
-"""What every command shares: the options that all of them take, the answer they print, and their exit code."""
+"""Shared by all commands: the common options, the printed answer, and the exit code."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 COMPLETES = "_MEMKIT_COMPLETE"
-"""The variable by which a shell asks how a command line may go on."""
+"""The variable by which a shell requests completions."""
 Diagnostic = Mapping[str, Any]
 Answer = TypeVar("Answer")
 Decorated = TypeVar("Decorated", bound="Callable[..., Any] | click.Command")
 MOST_SHOWN, WIDEST = 20, 400
-"""How much is shown before a question: so much that the question stays in sight."""
+"""How much is shown before a question, so that the question stays in sight."""
 ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
 )  # fmt: skip
-"""Where one of these names a collector, commands tell it what they do."""
+"""If one of these names a collector, commands report to it."""
 
 
 def _nothing() -> None:
@@ -43,7 +43,7 @@ def _nothing() -> None:
 
 
 class Front:
-    """The front door's side of one run: where the store is, how to print, whether somebody can be asked."""
+    """The context of one run: where the store is, how to print, whether somebody can be asked."""
 
     def __init__(self) -> None:
         self.json = False
@@ -53,11 +53,11 @@ class Front:
         self._workspace: Workspace | None = None
         self._end_telemetry: Callable[[], None] = _nothing
         self._damage: Sequence[ShardProblem] = ()
-        """What was found wrong with the archive by a store that is closed."""
+        """Problems of the archive found by a store that has been closed."""
 
     @property
     def workspace(self) -> Workspace:
-        """Return the open store: ``--store``, ``MEMKIT_STORE`` or the nearest parent; raises ``StoreFault``."""
+        """Return the open store: ``--store``, ``MEMKIT_STORE`` or the nearest parent; raise ``StoreFault`` if none."""
         if self._workspace is None:
             if any(os.environ.get(name) for name in ENDPOINTS):
                 from memkit.telemetry import start
@@ -70,9 +70,9 @@ class Front:
 
     @property
     def root(self) -> Path:
-        """Return the folder of the same store, for commands that only read its files; raises what ``workspace`` does.
+        """Return the folder of the same store, for commands that only read its files; raises as ``workspace`` does.
 
-        Its settings are read all the same: what a newer memkit wrote, or what is damaged, is not judged.
+        Its settings are read leniently: a newer memkit's settings, or damaged ones, are not judged.
         """
         from memkit.runtime.memory.log.clone import claim
         from memkit.store.config import load_settings
@@ -110,8 +110,8 @@ class Front:
             text: What a person reads instead: one string, or lines.
             ok: False for a negative answer (exit 1).
             diagnostics: Findings of shape ``{code, severity, message, path, line}``.
-            code: The exit code where it differs from 0 (ok) and 1 (not ok).
-            signs: Whether the first word of a line says how it stands, so that a terminal colours it.
+            code: The exit code if it differs from 0 (ok) and 1 (not ok).
+            signs: Whether the first word of a line is a status, so that a terminal colours it.
         """
         if self.json:
             click.echo(envelope(command_name(), data, ok=ok, diagnostics=[*diagnostics, *self.damage(diagnostics)]))
@@ -124,7 +124,7 @@ class Front:
         raise click.exceptions.Exit(code if code is not None else (0 if ok else 1))
 
     def _draw(self, lines: Sequence[str], *, signs: bool = False) -> None:
-        """Print an answer as a terminal shows it best; with ``--no-input`` nothing waits for a key."""
+        """Print an answer as a terminal displays it best; with ``--no-input`` nothing waits for a key."""
         import shutil
         from datetime import UTC, datetime
 
@@ -141,13 +141,13 @@ class Front:
             show(text, may_wait=not self.no_input)
 
     def answer_each(self, name: str, shown: Iterator[tuple[Any, str]], ending: Callable[[], ListEnd]) -> None:
-        """Print a list as it is read, which may be longer than memory, and end the run.
+        """Print a list while it is read, which may be larger than memory, and end the run.
 
         Args:
-            name: What the list is called in ``data``.
-            shown: What ``--json`` prints of each, and its line for a person. The first is read before anything is
-                printed, so that what keeps all of them from being read is told alone.
-            ending: Says what follows, once all were read.
+            name: The key of the list in ``data``.
+            shown: What ``--json`` prints for each item, and its line for a person. The first is read before anything is
+                printed, so that an error that affects them all is printed alone.
+            ending: Returns what follows, once all were read.
         """
         first = list(islice(shown, 1))
         everything = chain(first, shown)
@@ -173,13 +173,13 @@ class Front:
         raise click.exceptions.Exit(0)
 
     def damage(self, said: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
-        """Return what reading found wrong with the archive's lines, beside what was ``said`` of them."""
+        """Return the problems found while reading the archive's lines, in addition to those already ``said``."""
         places = {(one["code"], one["path"], one["line"]) for one in said}
         found = self._workspace.damage if self._workspace else self._damage
         return [damage_diagnostic(one) for one in found if (one.code, one.path, one.line or None) not in places]
 
     def nobody(self, user: str | None, archive: ArchiveReader | None = None) -> list[Diagnostic]:
-        """Say that nothing is stored of a user where another one's name is near, and return that as findings."""
+        """Report that nothing is stored for a user whose name resembles another one, and return that as findings."""
         hint = self.nearest_user(user, archive)
         if not hint:
             return []
@@ -189,14 +189,14 @@ class Front:
         return [diagnostic("unknown-user", message, severity="info")]
 
     def nearest_user(self, user: str | None, archive: ArchiveReader | None = None) -> str:
-        """Return `` Did you mean '…'?`` for a user of whom nothing is stored, where another one's name is near."""
+        """Return `` Did you mean '…'?`` for a user without data whose name resembles another one."""
         if self._workspace is None or user is None:
             return ""
         known = (archive or self._workspace.archive_at(None)).users()
         return "" if user in known else suggestion(user, map(one_line, known))
 
     def nearest_id(self, given: str) -> str:
-        """Return `` Did you mean '…'?`` for an id that no line has, where one that begins alike differs by a letter."""
+        """Return `` Did you mean '…'?`` for an unknown id that differs by a letter from one with the same beginning."""
         if self._workspace is None:
             return ""
         archive = self._workspace.archive_at(None)
@@ -205,7 +205,7 @@ class Front:
 
     def note(self, message: str) -> None:
         """Print a message for the person, not part of the result, on standard error."""
-        if COMPLETES not in os.environ:  # a shell that completes has no place for it
+        if COMPLETES not in os.environ:  # completion in a shell has no place for it
             from memkit.cli.display import spoken
 
             click.echo(spoken(harmless(message), sys.stderr), err=True)
@@ -216,7 +216,7 @@ class Front:
         return not self.no_input and sys.stdin.isatty() and sys.stderr.isatty()
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask before something is destroyed, unless ``yes``.
+        """Ask for confirmation before something is destroyed, unless ``yes``.
 
         Raises:
             UsageError: Nobody can be asked.
@@ -231,7 +231,7 @@ class Front:
 
 
 def with_trust(front: Front, deed: Callable[[], Answer]) -> Answer:
-    """Do what may need trust in the store; where it is missing and a person is here, ask once and do it then.
+    """Do what may need trust in the store; if trust is missing and a person is present, ask once and then do it.
 
     Raises:
         NotTrusted: Nobody can be asked, or the answer is no.
@@ -267,7 +267,7 @@ def _question(trust: Trust, demands: Demands) -> str:
 
 
 def listed(demands: Demands, most: int | None = None, width: int = 0) -> list[str]:
-    """Return what a store would run or ask, a line each, and how many more there are."""
+    """Return what a store would run or contact, one per line, and how many more there are."""
     shown = demands.allows[:most]
     left = len(demands.allows) - len(shown)
     lines = [f"  {allowance.kind:16} {one_line(allowance.what, width)}" for allowance in shown]
@@ -275,12 +275,12 @@ def listed(demands: Demands, most: int | None = None, width: int = 0) -> list[st
 
 
 def named(changed: list[str]) -> str:
-    """Return the names of what changed, as they may be shown."""
+    """Return the names of the changed parts, as they may be shown."""
     return ", ".join(one_line(name) for name in changed)
 
 
 def yes_or_no(question: str) -> bool:
-    """Ask a person on the terminal until the answer is one; nothing but Enter means no."""
+    """Ask a person on the terminal until the answer is clear; Enter alone means no."""
     while True:
         answer = click.prompt(f"{question} [y/N]", default="", show_default=False, err=True).strip().lower()
         if answer in ("y", "yes"):
@@ -291,16 +291,16 @@ def yes_or_no(question: str) -> bool:
 
 
 class ListEnd(NamedTuple):
-    """What follows the things of a list."""
+    """What follows the items of a list."""
 
     data: Mapping[str, Any]
-    """What ``--json`` says beside the list."""
+    """What ``--json`` prints beside the list."""
     lines: Sequence[str]
     diagnostics: Sequence[Diagnostic]
 
 
 _AT_ONCE = 200
-"""So many things of a list are printed at once."""
+"""Number of list items printed at a time."""
 
 
 def _batches(things: Iterator[Any]) -> Iterator[list[Any]]:
@@ -317,18 +317,18 @@ def envelope(command: str, data: Any, *, ok: bool, diagnostics: Sequence[Diagnos
 def diagnostic(
     code: str, message: str, *, severity: str = "error", path: str | None = None, line: int | None = None
 ) -> Diagnostic:
-    """Return one finding in the shape that every command prints."""
+    """Return one finding in the format that every command prints."""
     return {"code": code, "severity": severity, "message": message, "path": path, "line": line}
 
 
 def damage_diagnostic(problem: ShardProblem) -> Diagnostic:
-    """Return what is wrong with a line of the archive as every command prints it that only read it."""
+    """Return a problem with a line of the archive as printed by commands that only read it."""
     severity = "info" if problem.code == "moved_back" else "warning"
     return diagnostic(problem.code, problem.message, severity=severity, path=problem.path, line=problem.line or None)
 
 
 def harmless_json(body: Any) -> str:
-    """Return ``body`` as one line of JSON in which what a terminal would obey is an escape; it parses to the same."""
+    """Return ``body`` as one line of JSON with terminal control codes escaped; it parses to the same value."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False)
     if text.isascii() and text.isprintable():
         return text
@@ -336,7 +336,7 @@ def harmless_json(body: Any) -> str:
 
 
 def command_name() -> str:
-    """Return the running command's name as the envelope spells it: ``memory.add`` for ``memkit memory add``."""
+    """Return the running command's name as in the envelope: ``memory.add`` for ``memkit memory add``."""
     context = click.get_current_context(silent=True)
     if context is None:
         return "memkit"
@@ -347,14 +347,14 @@ EXAMPLES = Path(__file__).with_name("examples.txt")
 
 
 def examples(command: str) -> list[str]:
-    """Return the command lines that the help of a command shows, ``memory add`` or nothing for memkit itself."""
+    """Return the example command lines in the help of a command, such as ``memory add``; empty means memkit itself."""
     title = command or "memkit"
     blocks = (block.splitlines() for block in EXAMPLES.read_text(encoding="utf-8").split("\n\n"))
     return next(([line.strip() for line in block[1:]] for block in blocks if block[:1] == [title]), [])
 
 
 def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write the examples of a command below its options, each as it is typed: lines are not broken."""
+    """Write the examples of a command below its options, each as it is typed: without line breaks."""
     lines = examples(" ".join(ctx.command_path.split()[1:]))
     if lines:
         with formatter.section("Examples"):
@@ -362,7 +362,7 @@ def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
 
 
 class MemkitCommand(click.Command):
-    """A command that also takes the options every memkit command has."""
+    """A command with the options common to all memkit commands."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -373,7 +373,7 @@ class MemkitCommand(click.Command):
         write_examples(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; the beginning of an id stands for the whole one by then."""
+        """Run the command, with abbreviated ids already expanded."""
         for param in self.params:
             if isinstance(param.type, RecordId) and param.name and (given := ctx.params.get(param.name)):
                 whole = param.type.whole
@@ -387,7 +387,7 @@ class MemkitCommand(click.Command):
             raise
 
     def _meant(self, ctx: click.Context) -> str:
-        """Return what may have been meant by a user or an id that is not there."""
+        """Return a suggestion for a user or an id that does not exist."""
         front = ctx.ensure_object(Front)
         user = next((ctx.params.get(str(param.name)) for param in self.params if isinstance(param.type, User)), None)
         if hint := front.nearest_user(user):
@@ -421,7 +421,7 @@ class MemkitGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command to run, or say which one may have been meant; no other one is imported for that."""
+        """Find the command to run, or suggest one, without importing another."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
             from memkit.cli.other_words import meant_by
@@ -453,55 +453,55 @@ class SuggestingChoice(click.Choice[str]):
         return f"Choose from {', '.join(map(str, self.choices))}."
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Return click's message with a suggestion where one value is near."""
+        """Return click's message, with a suggestion if a value is near."""
         message = super().get_invalid_choice_message(value, ctx)
         return message + suggestion(str(value), [str(choice) for choice in self.choices])
 
 
 class UnquotedText(click.Argument):
-    """The last argument of a command, a text: words that nobody put in quotes are taken together."""
+    """A command's last argument, a text: unquoted words are joined."""
 
     def __init__(self, param_decls: Sequence[str], **attrs: Any) -> None:
         super().__init__(param_decls, **attrs | {"nargs": -1, "required": True})
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """Return the words with one space between two; one that was in quotes is as it was."""
+        """Return the words separated by single spaces; a quoted text stays as it is."""
         words = super().process_value(ctx, value)
         return " ".join(words) if words else words
 
     def make_metavar(self, ctx: click.Context) -> str:
-        """Return the name as of one text, which it is."""
+        """Return the name as for a single text."""
         return str(self.name).upper()
 
 
 def words_argument(name: str) -> Callable[[Decorated], Decorated]:
-    """Return the argument for a text that may come without quotes; it is a command's last one."""
+    """Return the last argument of a command for a text that may be unquoted."""
     return click.argument(name, cls=UnquotedText)
 
 
 class User(click.ParamType[str]):
-    """Whose memory it is. An empty name, as of a variable that is not set, is no name and does not mean everybody."""
+    """A user's name. An empty name, as from an unset variable, is no name and does not mean everybody."""
 
     name = "text"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return ``value``; one of nothing but spaces is bad usage."""
+        """Return ``value``; a blank one is bad usage."""
         if not value.strip():
             self.fail("Whose memory? A user's name is not empty.", param, ctx)
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return of whom something is stored."""
+        """Return the users who have data."""
         front = ctx.ensure_object(Front)
         return offered(incomplete, lambda: [(user, "") for user in front.workspace.archive_at(None).users()])
 
 
 KNOWN_NAMES: dict[str, Callable[[Front], Iterable[tuple[str, str]]]] = {}
-"""What a name is of → those that there are; ``completion`` says it, which is loaded where a shell asks."""
+"""Kind of name → the existing ones; filled by ``completion``, which is loaded when a shell asks."""
 
 
 class KnownName(click.ParamType[str]):
-    """A name of something that is there; one that is not is for the command to tell of."""
+    """The name of something that exists; the command reports one that does not."""
 
     name = "text"
 
@@ -509,7 +509,7 @@ class KnownName(click.ParamType[str]):
         self._what = what
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the names that begin so; for a domain files too, where a path is begun."""
+        """Return the names with this prefix; for a domain also files, if a path was begun."""
         from click.shell_completion import CompletionItem
 
         if self._what == "domain" and ("/" in incomplete or incomplete.startswith(".")):
@@ -519,9 +519,9 @@ class KnownName(click.ParamType[str]):
 
 
 def offered(incomplete: str, known: Callable[[], Iterable[tuple[str, str]]]) -> list[Any]:
-    """Return what a shell may put in the place of an incomplete word: names, each with what it is.
+    """Return a shell's completions for an incomplete word: names with descriptions.
 
-    What cannot be found out offers nothing, and a name that no terminal can show is left out.
+    Errors yield no completions, and a name that no terminal can show is left out.
     """
     from click.shell_completion import CompletionItem
 
@@ -537,11 +537,11 @@ def offered(incomplete: str, known: Callable[[], Iterable[tuple[str, str]]]) -> 
 
 user_option = click.option("--user", type=User(), help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
 agent_option = click.option(
-    "--agent", type=User(), metavar="NAME", help="Which of the user's agents (default: the one without a name)."
+    "--agent", type=User(), metavar="NAME", help="Which of the user's agents (default: the unnamed one)."
 )
 
 executor_option = click.option(
-    "--executor", metavar="dask://HOST:PORT", help="Work on the workers of this scheduler; the same result."
+    "--executor", metavar="dask://HOST:PORT", help="Use the workers of this scheduler; same result."
 )
 
 
@@ -551,15 +551,15 @@ tail_option = click.option(
 
 
 class RecordId(click.ParamType[str]):
-    """The id of a line of memory, or how it begins."""
+    """The id of a line of memory, or a prefix of it."""
 
     name = "id"
 
     def whole(self, ctx: click.Context, given: str) -> str:
-        """Return the one id that begins so; what begins none stays as it is, for the command to tell of.
+        """Return the one id with this prefix; an unknown one stays as it is, for the command to report.
 
         Raises:
-            UsageError: More than one does.
+            UsageError: Several ids have it.
         """
         beginning = given.upper()
         if not BEGINS_AN_ID.fullmatch(beginning):
@@ -572,7 +572,7 @@ class RecordId(click.ParamType[str]):
         return found[0] if len(found) == 1 else given
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the newest records of the user whom the line names, or who is configured, and of nobody else."""
+        """Return the newest records of the named or configured user, and of nobody else."""
         front = ctx.ensure_object(Front)
 
         def records() -> list[tuple[str, str]]:
@@ -584,26 +584,26 @@ class RecordId(click.ParamType[str]):
 
 
 def _candidate(archive: ArchiveReader, id: str) -> str:
-    """Return an id with what it says, where it is a record's."""
+    """Return an id, with its text if it is a record's."""
     found = archive.get(id)
     return f"{id} ({one_line(found.record.text, 40)})" if found else id
 
 
 NEAR = 200
-"""Ids that begin alike, of which the nearest to a misspelt one is looked for."""
+"""How many ids with the same beginning are searched for the nearest to a misspelt one."""
 BEGINS_AN_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,25}")
 COMPLETED = 50
-"""Records that a shell offers, the newest."""
+"""How many of the newest records a shell offers."""
 record_argument = click.argument("record_id", metavar="ID", type=RecordId())
 
 
 class SessionName(click.ParamType[str]):
-    """A session: its id, its name, or how its id begins."""
+    """A session: its id, its name, or a prefix of its id."""
 
     name = "session"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the sessions of the user whom the line names, or who is configured, and of nobody else."""
+        """Return the sessions of the named or configured user, and of nobody else."""
         front = ctx.ensure_object(Front)
 
         def sessions() -> list[tuple[str, str]]:
@@ -615,7 +615,7 @@ class SessionName(click.ParamType[str]):
 
 
 BEGINNING = 4
-"""Letters from which on the beginning of a word tells which one is meant."""
+"""Least length of a prefix that identifies a word."""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -624,9 +624,9 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
     words = list(known)
     near = difflib.get_close_matches(word, words, n=3)
-    # Two letters that changed places are as near to a stranger as to the word that was meant.
+    # Two swapped letters are as far from the intended word as from an unrelated one.
     near.sort(key=lambda one: sorted(one) != sorted(word))
-    # Who remembers the beginning of a long name types no more of it.
+    # Somebody who remembers the beginning of a long name may type only that.
     near = near or ([one for one in words if one.startswith(word)] if len(word) >= BEGINNING else [])
     return f" Did you mean '{near[0]}'?" if near else ""
 
@@ -672,25 +672,25 @@ def _set(name: str) -> Any:
 
 
 class PersonsOnly(NegativeAnswer):
-    """Report that an agent asked for what only a person can say."""
+    """Report that an agent requested what only a person may do."""
 
     code = "persons_only"
 
 
 def require_person(deed: str) -> None:
-    """Raise ``PersonsOnly`` where an agent runs this; ``deed`` is what was asked for, such as ``'memkit trust'``."""
+    """Raise ``PersonsOnly`` if an agent runs this; ``deed`` is what was requested, such as ``'memkit trust'``."""
     if why := persons_only(deed):
         raise PersonsOnly(why)
 
 
-# The terminal that a person types on, and the lines that are asked for there, on standard error.
+# The terminal that a person types on, and prompts on it, on standard error.
 
 GOES_ON = "\\"
-"""At the end of a line it says that another one follows."""
+"""At the end of a line: another one follows."""
 
 
 def typed_line(question: str) -> str:
-    """Return what is typed after ``question``, without its end of line; raises ``EOFError`` when nothing comes."""
+    """Return what is typed after ``question``, without its end of line; raise ``EOFError`` at the end of input."""
     click.echo(harmless(question), nl=False, err=True)
     line = sys.stdin.readline()
     if not line:
@@ -700,20 +700,20 @@ def typed_line(question: str) -> str:
 
 
 def forget_typed_ahead() -> None:
-    """Drop what was typed before a question was shown, so that nothing typed for another purpose answers it."""
+    """Discard input typed before a question was shown, so that nothing typed for another purpose answers it."""
     try:
         import termios
 
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     except (ImportError, OSError, ValueError, termios.error):
-        return  # no terminal, or none that can be asked
+        return  # no terminal, or one that cannot be flushed
 
 
 # Named values on the command line: ``k=v`` is text, ``k:=JSON`` has a type.
 
 
 def read_pairs(pairs: Sequence[str], option: str, reserved: Sequence[str] = ()) -> dict[str, Any]:
-    """Return ``k=v`` as text and ``k:=JSON`` as data; raises ``UsageError`` for what is neither, or is reserved."""
+    """Return ``k=v`` as text and ``k:=JSON`` as data; raise ``UsageError`` for other text or a reserved name."""
     values: dict[str, Any] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
@@ -748,7 +748,7 @@ def _without_twins(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-# What the commands about memory take.
+# Parameter types of the commands about memory.
 
 
 class Date(click.ParamType[str]):
@@ -757,7 +757,7 @@ class Date(click.ParamType[str]):
     name = "date"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return ``value``; a text that names no time is bad usage."""
+        """Return ``value``; anything that is not a time is bad usage."""
         from memkit.runtime.memory.record.lines import InvalidRecord, parse_time
 
         try:
@@ -774,7 +774,7 @@ class Share(click.FloatRange):
         super().__init__(0.0, 1.0)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; ``nan``, which lies in no range and out of none, is bad usage."""
+        """Return the number; ``nan``, which no range includes or excludes, is bad usage."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail(f"{value} is not a number from 0 to 1.", param, ctx)

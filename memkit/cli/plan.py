@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class PlanCommand(FirstWordsCommand):
-    """``plan`` with the words that look at plans made elsewhere, and at what became of plans."""
+    """``plan`` with its subcommands for plans made elsewhere and for runs of plans."""
 
     words: ClassVar = {
         "verify": (
@@ -50,24 +50,24 @@ class PlanCommand(FirstWordsCommand):
 @click.option("--state", type=FILE, help="Objects and facts to start from (default: those of the domain).")
 @click.option("--problem", type=FILE, help="Objects, facts and tasks, instead of TASK.")
 @click.option("--explain", is_flag=True, help="Show how the task was broken down, or what stood in its way.")
-@click.option("--provider", help="Whom to ask where no method applies: reference, scripted:FILE, anthropic, openai.")
+@click.option("--provider", help="Model to ask if no method applies: reference, scripted:FILE, anthropic, openai.")
 @click.option("--model", help="The model's name, for providers that have several.")
-@click.option("--learned", type=FILE, help="Where learned methods are kept (default: the store's domains/learned).")
+@click.option("--learned", type=FILE, help="Where learned methods are stored (default: the store's domains/learned).")
 @click.option("--promoted-only", is_flag=True, help="Leave out learned methods that nobody promoted.")
-@click.option("--max-nodes", type=click.IntRange(min=1), default=1_000_000, help="Give up after so many (1000000).")
-@click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after so many seconds (30).")
-@click.option("--cheapest", is_flag=True, help="Look for the plan that costs least, the same as --strategy cheapest.")
+@click.option("--max-nodes", type=click.IntRange(min=1), default=1_000_000, help="Node limit of the search (1000000).")
+@click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after N seconds (30).")
+@click.option("--cheapest", is_flag=True, help="Find the plan of least cost, the same as --strategy cheapest.")
 @click.option(
     "--strategy",
     type=SuggestingChoice([TURNS, DEPTH, LENGTH, CHEAPEST]),
-    help="How to search (turns): depth first, by length of what waits, both in turns and at random, or for the cost.",
+    help="How to search (turns): depth first, by number of open tasks, both alternately and at random, or by cost.",
 )
 @click.option(
     "--format",
     "form",
     type=SuggestingChoice(["text", "ipc"]),
     default="text",
-    help="ipc: as planning competitions write plans.",
+    help="ipc: the plan format of planning competitions.",
 )
 @drawing_options
 @execution_options
@@ -142,7 +142,7 @@ def _execute(
     explain: bool = False,
     show: Callable[[Result], None] = lambda found: None,
 ) -> None:
-    """Carry a plan out, show what that would do, or without a request go on with a run."""
+    """Carry a plan out, show what that would do, or, with no task given, resume a run."""
     from memkit.cli import plan_execution  # loads the agent with its tools, which planning alone does not need
     from memkit.use_cases.plans import planner_over, read_request
 
@@ -157,7 +157,7 @@ def _execute(
 
 
 def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str) -> None:
-    """Raise ``UsageError`` where a plan is to be shown in a way in which its execution is not."""
+    """Raise ``UsageError`` for a display of plans that their execution does not support."""
     if form != "text" and wish.executes:
         raise UsageError(f"--format {form} prints a plan, and --run, --dry-run and --resume print what becomes of it.")
     if (explain or drawn) and (wish.run or wish.resume is not None):
@@ -165,7 +165,7 @@ def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str)
 
 
 def _nearest_tasks(root: Path, task: str) -> str:
-    """Return what is told of a task that no domain of the store has: those that may be meant."""
+    """Return the error message for a task that no domain of the store has, with similar ones."""
     from memkit.domains.files import tasks_near
 
     near = tasks_near(root, task)
@@ -174,7 +174,7 @@ def _nearest_tasks(root: Path, task: str) -> str:
 
 
 def _domain_of(front: Front, root: Path, task: str) -> str | None:
-    """Return the one domain of the store that has the task, as a chat finds it; None where none has."""
+    """Return the one domain of the store that has the task, as a chat finds it; None if none has."""
     from memkit.domains.files import domains_with
 
     found = domains_with(root, task)
@@ -186,7 +186,7 @@ def _domain_of(front: Front, root: Path, task: str) -> str | None:
 
 
 def _ipc_lines(planned: Planned) -> list[str]:
-    """Return the plan alone, as competition planners print it; without one, what stood in its way as a comment."""
+    """Return the plan alone, as competition planners print it; without one, the obstacles as a comment."""
     from memkit.hddl.interface import plan_lines as competition_lines
     from memkit.use_cases.plans import plan_lines
 
@@ -205,15 +205,15 @@ def _ipc_lines(planned: Planned) -> list[str]:
 )
 @click.option("--problem", required=True, type=FILE, help="Objects, facts and tasks.")
 @click.option(
-    "--plan", "plan_file", required=True, type=FILE, help="JSON or ipc of memkit plan, YAML, or a step a line."
+    "--plan", "plan_file", required=True, type=FILE, help="JSON or ipc of memkit plan, YAML, or one step per line."
 )
-@click.option("--learned", type=FILE, help="Where learned methods are kept (default: the store's domains/learned).")
+@click.option("--learned", type=FILE, help="Where learned methods are stored (default: the store's domains/learned).")
 @click.option("--promoted-only", is_flag=True, help="Leave out learned methods that nobody promoted.")
-@click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after so many seconds (30).")
+@click.option("--timeout", type=click.FloatRange(min=0), default=30.0, help="Give up after N seconds (30).")
 def verify(
     front: Front, domain: str, problem: Path, plan_file: Path, learned: Path | None, promoted_only: bool, timeout: float
 ) -> None:
-    """Check that a plan does the tasks of a problem, without the code that searches for plans."""
+    """Check that a plan accomplishes the tasks of a problem, by code independent of the search."""
     from memkit.use_cases.plans import verify_plan
 
     root = store_if_any(front)

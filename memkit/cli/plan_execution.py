@@ -1,4 +1,4 @@
-"""How ``memkit plan`` carries plans out, foresees that, goes on with runs and lists them, and what it prints of it."""
+"""Execution of plans by ``memkit plan``: carrying out, previewing, resuming and listing runs, and the output."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ _SHOWN = ("started", "done", "failed", "denied", "observed", "plan", "resumed", 
 
 
 def carry_out(front: Front, wish: Wish, planner: HTNPlanner, problem: Problem) -> None:
-    """Carry a plan for a problem out, and print how it went."""
+    """Carry a plan for a problem out, and print its course."""
     carrying = partial(carry_out_plan, planner, problem, _how(front, wish), workspace=_workspace(front))
     _print(front, wish, with_trust(front, carrying))
 
 
 def go_on(front: Front, wish: Wish, planner_for: Callable[[Domain], HTNPlanner]) -> None:
-    """Go on with the run that was named; ``planner_for`` gives what plans anew where that is needed."""
+    """Resume the named run; ``planner_for`` provides the planner if it has to replan."""
     run = wish.resume or ""
     going_on = partial(resume_run, run, _how(front, wish), workspace=_workspace(front), planner_for=planner_for)
     _print(front, wish, with_trust(front, going_on))
@@ -62,7 +62,7 @@ def go_on(front: Front, wish: Wish, planner_for: Callable[[Domain], HTNPlanner])
 def foresee(
     front: Front, wish: Wish, planner: HTNPlanner, problem: Problem, explain: bool, show: Callable[[Result], None]
 ) -> None:
-    """Print what carrying a plan out would do; ``show`` is told of the plan itself."""
+    """Print what carrying a plan out would do; ``show`` receives the plan itself."""
     known = tuple(planner.usable)
     done = foresee_plan(planner, problem, _how(front, wish), workspace=_workspace(front))
     show(done.result)
@@ -83,7 +83,7 @@ def _print(front: Front, wish: Wish, done: CarriedOut, explained: Planned | None
 
 
 @memkit_command("runs")
-@click.option("--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where runs are kept.")
+@click.option("--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="The folder of runs.")
 @tail_option
 def runs(front: Front, run_dir: Path | None, tail: int | None) -> None:
     """List the runs of plans on this machine, and how far each came."""
@@ -137,7 +137,7 @@ def _ask_outcome(action: Action) -> str | None:
 
 
 def _telling(front: Front, wish: Wish) -> Callable[[Mapping[str, Any]], None]:
-    """Return what tells of each event: as a line of JSON, or to the person who waits, or to nobody."""
+    """Return the listener for events: JSON lines, messages to a waiting person, or nothing."""
     if wish.jsonl:
         return lambda entry: click.echo(json.dumps({key: entry[key] for key in entry if key != "tree"}, default=str))
     if front.json or not front.interactive:

@@ -1,4 +1,4 @@
-"""What ``memkit plan`` takes and prints: drawings, what stood in a plan's way, and how one is carried out."""
+"""Options and output of ``memkit plan``: drawings, obstacles to a plan, and execution."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from memkit.runtime.htn.core import Reason, Result
 if TYPE_CHECKING:
     from memkit.use_cases.plans import Planned
 
-# What ``memkit plan`` takes and tells where plans are drawn: ``--svg``, ``--dot``, ``--mermaid``.
+# The options and messages for drawing plans: ``--svg``, ``--dot``, ``--mermaid``.
 
 Drawings = dict[Form, Path]
-"""The files that were asked for, by their form."""
+"""The requested files, by form."""
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 _HELP: Mapping[Form, str] = {
@@ -32,7 +32,7 @@ _HELP: Mapping[Form, str] = {
 
 
 def drawing_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of drawing a plan; the command gets them as ``drawings``."""
+    """Add the options for drawing a plan; the command receives them as ``drawings``."""
 
     def with_drawings(*args: Any, **options: Any) -> None:
         files = {form: options.pop(form) for form in get_args(Form)}
@@ -45,7 +45,7 @@ def drawing_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def draw(front: Front, drawings: Drawings, result: Result, title: str) -> None:
-    """Write what was asked for, and tell the person what a drawing leaves out."""
+    """Write the requested drawings, and report what they leave out."""
     if not drawings:
         return
     if not result.found:
@@ -58,7 +58,7 @@ def draw(front: Front, drawings: Drawings, result: Result, title: str) -> None:
         front.note(f"Drew {file}." + (f" {drawing.folded}" if drawing.folded else ""))
 
 
-# What ``memkit plan`` prints of a plan, or of what stood in its way, and what ``--explain`` adds.
+# Output of ``memkit plan`` about a plan, or the obstacles to one, and the additions of ``--explain``.
 
 
 def explanation_data(planned: Planned) -> list[dict[str, Any]]:
@@ -74,12 +74,12 @@ def reason_findings(reasons: Iterable[Reason]) -> list[Diagnostic]:
     return [diagnostic(reason.code, str(reason)) for reason in reasons]
 
 
-# What ``memkit plan`` takes where plans are carried out: ``--run``, ``--dry-run``, ``--resume``, and how.
+# The options for carrying plans out: ``--run``, ``--dry-run``, ``--resume``, and how.
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What was asked for on the command line beyond a plan."""
+    """The command line's requests beyond a plan."""
 
     run: bool
     dry_run: bool
@@ -95,11 +95,11 @@ class Wish:
 
     @property
     def executes(self) -> bool:
-        """Return whether more is wanted than a plan."""
+        """Return whether more is requested than a plan."""
         return self.run or self.dry_run or self.resume is not None
 
     def refuse_contradictions(self) -> None:
-        """Raise ``UsageError`` where two of the ways are asked for at once."""
+        """Raise ``UsageError`` if two exclusive requests are made at once."""
         if sum((self.run, self.dry_run, self.resume is not None)) > 1:
             raise UsageError("Give one of --run, --dry-run and --resume RUN.")
         if self.assume and self.resume is None:
@@ -107,26 +107,26 @@ class Wish:
 
 
 def execution_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of carrying a plan out; the command gets them as ``wish``."""
+    """Add the options for carrying a plan out; the command receives them as ``wish``."""
     options = [
         click.option("--run", is_flag=True, help="Carry the plan out, step by step, under the policies of the store."),
         click.option("--dry-run", is_flag=True, help="Show steps, verdicts and changes of the state; run nothing."),
-        click.option("--resume", metavar="RUN", help="Go on with a run; no step that was done is done again."),
-        click.option("--max-replans", type=click.IntRange(min=0), default=5, help="Plan anew at most so often (5)."),
-        click.option("--observe", metavar="TOOL", help="A tool of memkit.yaml that says what holds after each step."),
+        click.option("--resume", metavar="RUN", help="Continue a run; completed steps are not repeated."),
+        click.option("--max-replans", type=click.IntRange(min=0), default=5, help="Replan at most this often (5)."),
+        click.option("--observe", metavar="TOOL", help="A tool of memkit.yaml that reports the facts after each step."),
         click.option(
             "--manual",
             type=SuggestingChoice(["ask", "done"]),
             default="ask",
-            help="Steps without a tool: ask, or take as done.",
+            help="Steps without a tool: ask, or assume done.",
         ),
         click.option(
             "--assume",
             type=SuggestingChoice(["done", "failed"]),
-            help="What became of the step in which the run was cut off.",
+            help="The outcome of the step at which the run was cut off.",
         ),
         click.option(
-            "--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where runs are kept."
+            "--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="The folder of runs."
         ),
         click.option(
             "--jsonl", is_flag=True, help="Print every event as a line of JSON, and the envelope as the last."

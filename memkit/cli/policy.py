@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 @memkit_command("new")
 @click.argument("name")
 def new(front: Front, name: str) -> None:
-    """Start the policy NAME from an example that passes its own tests; it is soft, and in no commit yet."""
+    """Start the policy NAME from an example that passes its own tests; it is soft, and not committed yet."""
     path = draft_policy(front.root, name)
     told = [
         f"Wrote {path}. It only warns about a program that nobody has, until you say what it is about.",
@@ -99,7 +99,7 @@ def search(front: Front, query: str, limit: int) -> None:
 @memkit_command("stats")
 @click.argument("name", type=KnownName("policy"), required=False)
 def stats(front: Front, name: str | None) -> None:
-    """Say how often policies (or the policy NAME) matched a call of an agent on this machine, and what they said."""
+    """Show how often policies (or the policy NAME) matched an agent's call on this machine, and with what effect."""
     found = count_verdicts(front.workspace, name)
     if name is not None:
         front.answer(_usage(found[0]), _usage_line(found[0]))
@@ -164,7 +164,7 @@ def _line(found: PolicyFile, version: str | None = None, score: float | None = N
 
 
 _MEANS: Mapping[str, Meaning] = {"deny": "bad", "ask": "care", "warn": "care", "allow": "good"}
-"""What an effect's colour says."""
+"""The colour of each effect, by meaning."""
 
 
 @memkit_command("commit")
@@ -172,9 +172,9 @@ _MEANS: Mapping[str, Meaning] = {"deny": "bad", "ask": "care", "warn": "care", "
 @bump_option
 @note_option
 def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None:
-    """Commit what you changed in the policy NAME and in its tables, if it passes its tests; the message says what.
+    """Commit your changes to the policy NAME and its tables, if it passes its tests; the message says what changed.
 
-    The version follows from the commits; --bump says which part counts up (default: minor). Where the file states a
+    The version follows from the commits; --bump says which part to increment (default: minor). If the file states a
     version itself, a change of meaning needs a higher one: write it yourself, or let --bump do it.
     """
     root = front.root
@@ -194,7 +194,7 @@ def history(front: Front, name: str) -> None:
 @click.argument("name", type=KnownName("policy"))
 @click.argument("version")
 def rollback(front: Front, name: str, version: str) -> None:
-    """Bring the policy NAME back to VERSION (or to a commit) if it passes its own tests, as a new commit."""
+    """Restore the policy NAME as of VERSION (or a commit), as a new commit, if it passes its own tests."""
     root = front.root
     answer_rollback(front, root, roll_back_policy(root, name, version))
 
@@ -211,7 +211,7 @@ _STOPS = ("deny", "ask")
     "--context", "context", multiple=True, metavar="K=V", help="A fact that the host program sets; K:=JSON too."
 )
 def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ...]) -> None:
-    """Say what the policies decide about a tool call, and why; nothing is run."""
+    """Show what the policies decide about a tool call, and why; nothing is run."""
     if not tool.strip():
         raise UsageError("--tool is empty. Name the tool that would be called.")
     root = front.root
@@ -241,14 +241,14 @@ _SAID = {
     type=SuggestingChoice(list(LOSSES)),
     default="report",
     show_default=True,
-    help="Where it would permit what memkit stops: report it, refuse the export, or tighten it to permit less.",
+    help="Where it would permit what memkit stops: report it, refuse the export, or restrict it further.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that holds another text.")
 def export(front: Front, form: str, out: Path | None, losses: Losses, force: bool) -> None:
-    """Write the policies for another tool, and say what becomes of each on the way.
+    """Write the policies for another tool, and report how each was translated.
 
-    "claude-code" is a settings file with permissions; "cedar" is a set of Cedar policies. What permits more than memkit
-    does is said on standard error; with --losses refuse, such an export is not made (exit 1).
+    "claude-code" is a settings file with permissions; "cedar" is a set of Cedar policies. Whatever permits more than
+    memkit is reported on standard error; with --losses refuse, such an export is not made (exit 1).
     """
     done = export_policies(front.root, form, out=out, losses=losses, force=force)
     findings = [_finding(policy) for policy in done.export.policies if policy.state not in ("exact", "nothing")]
@@ -277,7 +277,7 @@ def _lines(done: ExportedPolicies) -> str:
 
 
 _REASONS = 5
-"""So many losses of one policy are said to a person."""
+"""The most losses of one policy that are printed."""
 
 
 def _account(done: ExportedPolicies) -> Iterator[str]:

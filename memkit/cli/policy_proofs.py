@@ -1,4 +1,4 @@
-"""``memkit policy test``, ``conflicts`` and ``diff``: what can be shown of a set of policies."""
+"""``memkit policy test``, ``conflicts`` and ``diff``: what can be proved about a set of policies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def proof_data(proof: SetProof) -> dict[str, Any]:
-    """Return the results and the coverage, of each policy and in all."""
+    """Return the results and the coverage, per policy and overall."""
     from memkit.runtime.guard.proof import REACH_KINDS
 
     passed = [result.passed for result in proof.results]
@@ -40,7 +40,7 @@ def proof_data(proof: SetProof) -> dict[str, Any]:
 
 
 def mutation_data(reports: Sequence[MutationReport]) -> dict[str, Any]:
-    """Return how many small changes the tests noticed, and where they noticed none."""
+    """Return how many small changes the tests noticed, and which they missed."""
     survivors = [survivor for report in reports for survivor in _survivors_data(report)]
     tried = sum(report.tried for report in reports)
     return {"mutants": tried, "killed": tried - len(survivors), "survivors": survivors}
@@ -110,11 +110,11 @@ _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 
 @memkit_command("test")
 @click.argument("names", type=KnownName("policy"), nargs=-1)
-@click.option("--require-coverage", is_flag=True, help="Fail also when a clause, exception or effect is not reached.")
-@click.option("--mutate", is_flag=True, help="Change each policy a little, and fail when no test notices.")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML to this file too.")
+@click.option("--require-coverage", is_flag=True, help="Also fail if a clause, exception or effect is not reached.")
+@click.option("--mutate", is_flag=True, help="Change each policy slightly, and fail if no test notices.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML to this file.")
 def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: bool, junit: Path | None) -> None:
-    """Run the tests that the policies (or those NAMED) carry and those of tables, and say what they do not reach."""
+    """Run the tests of the policies (or those NAMED) and of their tables, and report what they do not reach."""
     from memkit.use_cases.policy_proofs import prove_policies
 
     proof = prove_policies(front.root, names)
@@ -236,7 +236,7 @@ def _gaps(found: PolicyFile, proof: Proof, *, strict: bool) -> Iterator[Diagnost
 def conflicts(front: Front, baseline: Path | None) -> None:
     """Find policies that contradict or cover each other or never apply, each with a call that shows it.
 
-    A finding that is meant so is accepted with its reason: under 'accepted' in the policy's file, or in a baseline.
+    An intended finding is accepted with its reason: under 'accepted' in the policy's file, or in a baseline.
     """
     from memkit.use_cases.policy_proofs import find_policy_conflicts
 
@@ -300,12 +300,12 @@ def _diagnostics(found: PolicyConflicts) -> Iterator[Diagnostic]:
 @click.option(
     "--corpus",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="One call a line: {tool, args, context?, category?, expect?} (default: the calls that memkit ships).",
+    help="One call per line: {tool, args, context?, category?, expect?} (default: the calls that memkit ships).",
 )
 def coverage(front: Front, corpus: Path | None) -> None:
-    """Say what the policies decide about a list of calls, in all and by category.
+    """Show what the policies decide about a list of calls, overall and by category.
 
-    Exit code 1 when a call is decided otherwise than its line expects.
+    Exit code 1 if a decision differs from what its line expects.
     """
     from memkit.use_cases.policy_proofs import cover_corpus
 
@@ -370,13 +370,13 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @memkit_command("diff")
 @click.argument("span", metavar="[A..B]", required=False)
 @click.option("--replay", "replayed", is_flag=True, help="Also decide the calls of the audit log by both sets.")
-@click.option("--before", type=_FOLDER, help="A folder of policies to compare, in place of commits.")
+@click.option("--before", type=_FOLDER, help="A folder of policies to compare, instead of commits.")
 @click.option("--after", type=_FOLDER, help="The folder to compare it with.")
 def diff(front: Front, span: str | None, replayed: bool, before: Path | None, after: Path | None) -> None:
-    """Say which calls are decided differently, weakened hard policies first.
+    """Show which calls are decided differently, weakened hard policies first.
 
-    A..B are commits, and A...B is what B did since it parted from A. A alone is compared with the work tree; without
-    a span the last commit is. Exit code 1 when a call gets past a hard policy that stopped it, or stops it less.
+    A..B are commits, and A...B is what B changed since it branched from A. A alone is compared with the work tree;
+    without a span the last commit is. Exit code 1 if a call gets past a hard policy that stopped it, or stops it less.
     """
     from memkit.use_cases.policy_proofs import compare_policies, compare_policy_folders
 

@@ -1,4 +1,4 @@
-"""``memkit consent``, ``key`` and ``audit``: what is agreed to, what opens sealed text, what was done."""
+"""``memkit consent``, ``key`` and ``audit``: consent to memory, the keys of sealed text, and the audit log."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def _set(front: Front, user: str | None, *, granted: bool) -> None:
     )
 
 
-# ``memkit key``: the keys of a store, which lie outside of git.
+# ``memkit key``: the keys of a store, which are kept outside git.
 
 PASSPHRASE = "MEMKIT_PASSPHRASE"
 passphrase_option = click.option(
     "--passphrase-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Read the passphrase from the first line of FILE (else {PASSPHRASE}, else it is asked for).",
+    help=f"Read the passphrase from the first line of FILE (else {PASSPHRASE}, else a prompt).",
 )
 
 
@@ -143,7 +143,7 @@ def export(front: Front, file: Path, user: str | None, passphrase_file: Path | N
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @passphrase_option
 def import_command(front: Front, file: Path, passphrase_file: Path | None) -> None:
-    """Add the keys in FILE to those on this machine; none is ever replaced by another."""
+    """Add the keys in FILE to those on this machine; no key is ever replaced by another."""
     from memkit.use_cases.keys import import_keys
 
     taken = import_keys(front.workspace, file, _passphrase(front, passphrase_file, twice=False))
@@ -173,7 +173,7 @@ def destroy(front: Front, user: str, yes: bool) -> None:
 
 
 def _passphrase(front: Front, file: Path | None, *, twice: bool) -> str:
-    """Return the passphrase from a file, the environment or a terminal; raises ``UsageError`` where there is none."""
+    """Return the passphrase from a file, the environment or a terminal; raise ``UsageError`` if there is none."""
     if file is not None:
         try:
             found = file.read_text(encoding="utf-8").split("\n", 1)[0].rstrip("\r")
@@ -194,7 +194,7 @@ def _passphrase(front: Front, file: Path | None, *, twice: bool) -> str:
 
 
 def _moment(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Return the time in the form that the log has, in which a day stands before all of its moments."""
+    """Return the time in the log's format, in which a day sorts before all of its moments."""
     if value is None:
         return None
     try:
@@ -206,7 +206,7 @@ def _moment(context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 @memkit_command("audit")
-@click.option("--user", type=User(), help="Only what concerns this user.")
+@click.option("--user", type=User(), help="Only events about this user.")
 @click.option("--event", help="Only this kind of event, such as write, refusal or retrieved.")
 @click.option("--since", metavar="TIME", callback=_moment, help="Only from this day or RFC 3339 time on.")
 @tail_option
@@ -239,15 +239,15 @@ def _line(entry: Mapping[str, Any]) -> ListRow:
 
 
 DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
-"""A digest, of which a terminal shows what the name of a certificate has of it."""
+"""A digest; a terminal shows only as much of it as the name of a certificate contains."""
 REFUSING = ("refusal", "denied")
-"""Kinds of events in which something was not let through."""
+"""Kinds of events in which something was refused."""
 IDS_SHOWN = 3
 """Ids of an event that a terminal shows; a pipe gets as many as its line holds, ``--json`` all."""
 
 
 def _about(entry: Mapping[str, Any]) -> str:
-    """Return what was asked for or decided, and why, as far as the event says it."""
+    """Return what was requested or decided, and why, as far as the event says."""
     if entry.get("query"):
         return f"“{entry['query']}”"
     judged = [f"{found['decision']} by {found['name']}" for found in entry.get("policies") or ()]

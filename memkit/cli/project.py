@@ -45,7 +45,7 @@ _KEY = re.compile(r"[a-z_][a-z0-9_]*")
     "--data", "data", multiple=True, metavar="K=V", help="Answer a question of the template, such as model=NAME."
 )
 def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tuple[str, ...]) -> None:
-    """Render the agent into a project that you own; without a skill named, both are wired."""
+    """Render the agent into a project that you own; unless a skill is named, all that the target supports are wired."""
     from memkit.use_cases.generate_project import generate_project
 
     answers = dict(_pair(text) for text in data)
@@ -71,7 +71,7 @@ def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tu
 
 
 def _swallowed(files: Sequence[str]) -> str:
-    """Return what is told of files that would be missing in the next clone."""
+    """Return the warning about files that the next clone would lack."""
     return (
         f"A .gitignore above leaves out {', '.join(files)}, without which a clone does not run. "
         "Take its pattern back, or add the project with 'git add --force'."
@@ -87,14 +87,14 @@ def _pair(text: str) -> tuple[str, str]:
 
 @memkit_command("update")
 @click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and touch nothing.")
-@click.option("--check", is_flag=True, help="Like --dry-run, and exit 1 when anything is behind.")
-@click.option("--undo", is_flag=True, help="Take back the last update.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
+@click.option("--check", is_flag=True, help="Like --dry-run, and exit 1 if anything is outdated.")
+@click.option("--undo", is_flag=True, help="Undo the last update.")
 def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: bool) -> None:
-    """Bring the generated project in DIR (default: the nearest one) to what is installed and to its store; edits stay.
+    """Update the generated project in DIR (default: the nearest one) to this memkit and to its store; edits stay.
 
     Templates and runtime come from this memkit; skills, policies, domains and settings from the store that the project
-    was rendered from, or --store. Files that you and the template both changed are merged; what cannot be is marked,
+    was rendered from, or --store. Files that you and the template both changed are merged; conflicts are marked,
     and the exit code is 1.
     """
     if dry_run + check + undo > 1:
@@ -164,14 +164,14 @@ def _lines(done: Update) -> Iterator[str]:
     yield f"Take it back: memkit update {shell_word(str(done.project))} --undo"
 
 
-# ``memkit targets``: list what gen renders for.
+# ``memkit targets``: list the render targets.
 
 OWN = "memkit-agent"
 
 
 @memkit_command("targets")
 def targets(front: Front) -> None:
-    """List what gen renders for, where each target comes from and what it needs. No store is needed."""
+    """List the targets of gen, where each comes from and what it needs. No store is needed."""
     from memkit.use_cases.generate_project import list_targets
 
     found = list_targets()
@@ -210,7 +210,7 @@ def _target_lines(target: Target) -> list[str]:
 
 
 def _origin(target: Target) -> tuple[str, str]:
-    """Return name and version of the distribution that a target came with."""
+    """Return name and version of the distribution that provides a target."""
     return (OWN, __version__) if target.origin is None else (target.origin.distribution, target.origin.version)
 
 
@@ -219,7 +219,7 @@ def _origin(target: Target) -> tuple[str, str]:
 def eject(front: Front, folder: Path | None) -> None:
     """Put the runtime's sources into the generated project in DIR (default: the nearest one), instead of its wheel.
 
-    They are imported by the same names, are yours to change, and updates leave them alone from then on. Take it back:
+    They are imported by the same names, are yours to change, and updates leave them alone from then on. To undo it:
     memkit update --undo.
     """
     from memkit.use_cases.update_project import eject_runtime

@@ -16,17 +16,17 @@ from memkit.store.layout import find_store
 # ``memkit diff``: what changed between two commits, or since one, by meaning.
 
 SHOWN = 40
-"""Changes of one skill, policy or user that a person is shown."""
+"""The most changes of one skill, policy or user that are printed."""
 
 
 @memkit_command("diff")
 @click.argument("span", metavar="[A..B|A]", required=False)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show N changes of each file or user.")
 def diff(front: Front, span: str | None, limit: int | None) -> None:
-    """Say by meaning what changed in skills, policies, domains, settings, tools and memory.
+    """Show by meaning what changed in skills, policies, domains, settings, tools and memory.
 
-    A and B are branches, tags or ids of commits; A...B is what B did since it parted from A, A alone compares with the
-    work tree, and nothing at all is what is in no commit yet. "!" marks what needs a second look.
+    A and B are branches, tags or ids of commits; A...B is what B changed since it branched from A, A alone compares
+    with the work tree, and no argument shows what is not committed yet. "!" marks what needs a second look.
     """
     from memkit.use_cases.review import compare_commits
 
@@ -36,7 +36,7 @@ def diff(front: Front, span: str | None, limit: int | None) -> None:
 
 
 def warnings(front: Front, found: Difference) -> list[Diagnostic]:
-    """Say to the person what to know about the comparison, and return it as findings."""
+    """Print what to know about the comparison, and return it as findings."""
     if not front.json:
         for note in found.notes:
             front.note(note.message)
@@ -44,7 +44,7 @@ def warnings(front: Front, found: Difference) -> list[Diagnostic]:
 
 
 SHOWN_ON_PAGE = 200
-"""Changes of one skill, policy or user that the page has."""
+"""The most changes of one skill, policy or user on the page."""
 
 
 @memkit_command("review")
@@ -53,9 +53,9 @@ SHOWN_ON_PAGE = 200
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write one page to FILE.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show N changes of each file or user.")
 def review(front: Front, span: str | None, as_markdown: bool, html: Path | None, limit: int | None) -> None:
-    """Say what to look at first in a change: verdicts and lint findings that change, and everything by meaning.
+    """Show what to look at first in a change: changed verdicts and lint findings, and everything by meaning.
 
-    A..B, A...B and A are those of 'memkit diff'. Exit code 1 says stop: a call that a hard policy decided comes out
+    A..B, A...B and A are as in 'memkit diff'. Exit code 1 means stop: a call that a hard policy decided comes out
     weaker, the policies do not load, lines of the archive were taken out, edited or forged, or lint has new errors.
     """
     from memkit.use_cases.review import review_commits

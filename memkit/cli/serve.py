@@ -1,4 +1,4 @@
-"""``memkit serve``, ``token`` and ``mcp``: other programs on this store, who may call it, and how clients find it."""
+"""``memkit serve``, ``token`` and ``mcp``: serve this store to programs, say who may call it, and configure clients."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ from memkit.store.tokens import SCOPES
 
 
 @memkit_command("serve")
-@click.option("--stdio", is_flag=True, help="Speak on standard input and output, as clients start it (the default).")
+@click.option("--stdio", is_flag=True, help="Use standard input and output, as clients start it (the default).")
 @click.option("--http", "address", metavar="HOST:PORT", help="Listen there, at /mcp; port 0 picks a free one.")
 @user_option
-@click.option("--review", is_flag=True, help="A yes that a client brings is a person's: it releases what waits.")
+@click.option("--review", is_flag=True, help="A yes from a client is a person's: it releases what waits.")
 @click.option(
     "--client-taint",
     type=SuggestingChoice(["clean"]),
-    help="clean: what the client's model reads is written by nobody else, so what it offers is no stranger's.",
+    help="clean: nobody else writes what the client's model reads, so its offers are not a stranger's.",
 )
-@click.option("--rate", type=click.IntRange(1, 100_000), help="Requests a second that one token may make; 100.")
-@click.option("--metrics", is_flag=True, help="Numbers at /metrics as Prometheus reads them, for who reaches it.")
-@click.option("--log", type=SuggestingChoice(["text", "json"]), help="Say each request to the page on standard error.")
-@click.option("--known-as", "names", multiple=True, metavar="NAME", help="A host name that a proxy calls it by.")
+@click.option("--rate", type=click.IntRange(1, 100_000), help="Requests per second allowed to one token; 100.")
+@click.option("--metrics", is_flag=True, help="Prometheus metrics at /metrics, for anyone who can reach it.")
+@click.option("--log", type=SuggestingChoice(["text", "json"]), help="Log each request to the page on standard error.")
+@click.option("--known-as", "names", multiple=True, metavar="NAME", help="A host name under which a proxy reaches it.")
 def serve(
     front: Front, stdio: bool, address: str | None, user: str | None, review: bool, client_taint: str | None,
     rate: int | None, metrics: bool, log: str | None, names: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Serve this store to other programs by the Model Context Protocol, and over HTTP as a page to people.
 
-    Memory of one user: that of --user, or over HTTP of the token that a request brings. What a client writes is a
-    candidate that recall leaves out until a person approves it, and an edit of core memory waits for one.
+    Serves the memory of one user: --user, or over HTTP the user of the request's token. What a client writes is a
+    candidate that recall leaves out until a person approves it; edits of core memory wait as well.
     """
     if stdio and address is not None:
         raise UsageError("Give one of --stdio and --http.")
@@ -77,7 +77,7 @@ def serve(
     from memkit.serving.interface import Serving
     from memkit.serving.server import MemoryServer, run_stdio
 
-    # What the SDK logs repeats what a client sent.
+    # The SDK's log messages repeat what a client sent.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
     workspace = front.workspace
@@ -92,7 +92,7 @@ def serve(
         else:
             from memkit.serving.http import RATE, Listening, run_http
 
-            # An agent with a shell reads the link as well: it may write in its own name, and vouch for nothing.
+            # An agent with a shell can read the link as well: it may write in its own name, and vouch for nothing.
             operator = "review" if persons_only("") is None else "write"
             where = Listening(address, bound, operator, metrics, rate or RATE, _logged(front, log), names)
             run_http(server, workspace, where, front.note)
@@ -101,7 +101,7 @@ def serve(
 
 
 def _logged(front: Front, form: str | None) -> Callable[[Mapping[str, Any]], None]:
-    """Return what says a request as a line of JSON or for a person; no text, no name of a user and no id is in it."""
+    """Return a logger of requests as JSON lines or for a person; it logs no text, user name or id."""
 
     def said(entry: Mapping[str, Any]) -> None:
         at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -118,7 +118,7 @@ def _logged(front: Front, form: str | None) -> Callable[[Mapping[str, Any]], Non
 @user_option
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Records, the newest.")
 def page(front: Front, out: Path, user: str | None, limit: int) -> None:
-    """Write the page of USER's memory as files to read only, such as an artefact of CI."""
+    """Write the page of USER's memory as read-only files, such as an artefact of CI."""
     from memkit.serving.page.files import write_page
 
     workspace = front.workspace
@@ -141,7 +141,7 @@ def token() -> None:
     type=SuggestingChoice(list(SCOPES)),
     default="read",
     show_default=True,
-    help="read; write: offer memory; review: also release what waits, by a yes of a person that the client brings.",
+    help="read; write: offer memory; review: also release what waits, by a person's yes that the client sends.",
 )
 def new(front: Front, user: str | None, scope: str) -> None:
     """Make a token for USER and print it, this once: only its digest is kept."""
@@ -179,7 +179,7 @@ def list_command(front: Front) -> None:
 @click.argument("token_id", metavar="ID", type=KnownName("token"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def revoke(front: Front, token_id: str, yes: bool) -> None:
-    """Take the token ID back: a server refuses it from now on."""
+    """Revoke the token ID: servers refuse it from now on."""
     from memkit.store.tokens import ServerTokens
 
     tokens = ServerTokens(front.root)
@@ -198,12 +198,12 @@ def mcp() -> None:
 @click.option("--client", type=SuggestingChoice(list(CLIENTS)), required=True, help="Whose configuration to change.")
 @user_option
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="The file (default: the client's own).")
-@click.option("--remove", is_flag=True, help="Take the entry out again.")
+@click.option("--remove", is_flag=True, help="Remove the entry.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 def install(front: Front, client: str, user: str | None, config: Path | None, remove: bool, dry_run: bool) -> None:
     """Let a client start 'memkit serve' for this store: show the change of its configuration, and write it.
 
-    Comments, order and all other entries stay. Claude Code, Cursor and VS Code are told in the folder you are in.
+    Comments, order and all other entries stay. Claude Code, Cursor and VS Code are configured in the current folder.
     """
     import difflib
 
@@ -237,7 +237,7 @@ def install(front: Front, client: str, user: str | None, config: Path | None, re
 
 
 def _bound_user(root: Path, user: str | None) -> str | None:
-    """Return whom the entry names; None leaves it to ``memkit.yaml``. A client may not have our MEMKIT_USER."""
+    """Return the user that the entry names; None leaves it to ``memkit.yaml``. Clients may not have our MEMKIT_USER."""
     settings = load_settings(root)
     named = user or settings["user"]
     if not str(named or "").strip():

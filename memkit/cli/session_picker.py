@@ -1,4 +1,4 @@
-"""Choose a session on any terminal: a list of lines that each answer makes shorter."""
+"""Choose a session on any terminal, from a list that each answer shortens."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from memkit.runtime.host.terminal import harmless
 if TYPE_CHECKING:
     from memkit.store.sessions import SessionCard
 
-# The sessions of a list that have the words which were typed, one of them marked.
+# The sessions that contain the typed words, one of them marked.
 
 LONGEST_NUMBER = 6
 
 
 class Selection:
-    """What a person chooses from; nothing is marked where nothing fits."""
+    """The sessions to choose from; none is marked if none fits."""
 
     def __init__(self, cards: Sequence[SessionCard]) -> None:
         self._cards = list(cards)
         self._fitting = self._cards
         self._marked = 0
         self._top = 0
-        """The first that is shown."""
+        """Index of the first one displayed."""
 
     def __len__(self) -> int:
         """Return how many sessions fit."""
@@ -42,11 +42,11 @@ class Selection:
 
     @property
     def chosen(self) -> SessionCard | None:
-        """Return the session that is marked."""
+        """Return the marked session."""
         return self._fitting[self._marked] if self._fitting else None
 
     def take(self, typed: str) -> None:
-        """Keep those that have every word of ``typed`` and mark the first; a number marks the one that has it."""
+        """Keep those with every word of ``typed`` and mark the first; a number marks the session that has it."""
         number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < LONGEST_NUMBER else 0
         is_number = 1 <= number <= len(self._cards)
         self._fitting = self._cards if is_number else [card for card in self._cards if has_words(card, typed)]
@@ -54,28 +54,28 @@ class Selection:
         self._top = 0
 
     def move(self, steps: int) -> None:
-        """Mark another one, as far as there are any."""
+        """Move the mark, within bounds."""
         self._marked = max(0, min(len(self._fitting) - 1, self._marked + steps))
 
     def shown(self, rows: int) -> Iterator[tuple[int, SessionCard, bool]]:
-        """Yield so many of the sessions, each with its number and whether it is marked, which one of them is."""
+        """Yield up to ``rows`` sessions, each with its number and whether it is marked; the marked one is included."""
         self._top = max(self._marked - rows + 1, min(self._top, self._marked))
         for place, card in enumerate(self._fitting[self._top : self._top + rows], self._top):
             yield place + 1, card, place == self._marked
 
 
 def has_words(card: SessionCard, typed: str) -> bool:
-    """Return whether every word that was typed stands in what is shown of a session."""
+    """Return whether every typed word occurs in what is displayed of a session."""
     told = f"{card.session} {card.name or ''} {card.first} {card.last_at}".casefold()
     return all(word in told for word in typed.casefold().split())
 
 
 PAGE = 10
-"""Sessions that are shown at once; words find the others."""
+"""Sessions displayed at once; words find the others."""
 
 
 def pick(cards: Sequence[SessionCard], now: datetime) -> str:
-    """Return the id of the session that a person chooses by its number, or by words that only it has.
+    """Return the id of the session that a person chooses by its number, or by words that only it contains.
 
     Raises:
         NegativeAnswer: They chose none.
@@ -110,7 +110,7 @@ ESCAPE_WITHIN = 0.05
 
 
 def choose(cards: Sequence[SessionCard], now: datetime) -> str:
-    """Return the id of the session that a person chooses; raises ``KeyboardInterrupt`` where they leave instead."""
+    """Return the id of the chosen session; raise ``KeyboardInterrupt`` if the person leaves instead."""
     menu: Application[str] = _menu(Selection(cards), now)
     menu.ttimeoutlen = ESCAPE_WITHIN
     return menu.run()

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from memkit.store.sessions import SessionCard
     from memkit.use_cases.sessions import Foreign, RemovedSession, SessionAccount
 
-# What the session commands share: how a session is named on the command line, and how one is shown.
+# Shared by the session commands: naming a session on the command line, and printing one.
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
-"""As short as a pipe has them; a terminal tells ages in words."""
+"""Short units for a pipe; a terminal spells ages out."""
 
 
 def card_data(card: SessionCard) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def card_data(card: SessionCard) -> dict[str, Any]:
 
 
 def card_line(card: SessionCard, now: datetime, width: int = 0, short: str = "") -> ListRow:
-    """Return a session as one line of a list whose longest id has ``width`` characters; ``short`` stands for the id."""
+    """Return a session as one line of a list; ids are padded to ``width``, and ``short`` replaces the id."""
     name = [ListCell(f"“{one_line(card.name, 40)}”", "name")] if card.name else []
     first = [ListCell(one_line(card.first, 60))] if card.first else []
     turns = f"{card.turns} turn{'' if card.turns == 1 else 's'}"
@@ -68,7 +68,7 @@ def age(at: str, now: datetime) -> str:
 
 # ``memkit sessions list``, ``search`` and ``show``.
 
-limit_option = click.option("--limit", type=click.IntRange(min=1), help="How many at the most (default: all).")
+limit_option = click.option("--limit", type=click.IntRange(min=1), help="How many at most (default: all).")
 
 
 @memkit_command("list")
@@ -76,7 +76,7 @@ limit_option = click.option("--limit", type=click.IntRange(min=1), help="How man
 @limit_option
 @tail_option
 def list_command(front: Front, user: str | None, limit: int | None, tail: int | None) -> None:
-    """List the sessions of USER that have not expired, the one that was used last first."""
+    """List the unexpired sessions of USER, most recently used first."""
     if limit and tail:
         raise UsageError("--limit shows the newest first, --tail shows them last. Give one of them.")
     workspace = front.workspace
@@ -99,7 +99,7 @@ def list_command(front: Front, user: str | None, limit: int | None, tail: int | 
 @user_option
 @limit_option
 def search(front: Front, query: str, user: str | None, limit: int | None) -> None:
-    """Search what was said in the sessions of USER; the turns around a fitting one are found with it."""
+    """Search what was said in the sessions of USER; a match includes the turns around it."""
     from memkit.use_cases.sessions import search_sessions
 
     workspace = front.workspace
@@ -126,9 +126,9 @@ def search(front: Front, query: str, user: str | None, limit: int | None) -> Non
 @memkit_command("show")
 @click.argument("session", type=SessionName())
 @user_option
-@click.option("--tail", type=click.IntRange(min=1), metavar="N", help="Of what was said only the last N lines.")
+@click.option("--tail", type=click.IntRange(min=1), metavar="N", help="Only the last N lines of what was said.")
 def show(front: Front, session: str, user: str | None, tail: int | None) -> None:
-    """Print what is kept of SESSION, an id, a name or how an id begins."""
+    """Print what is kept of SESSION, given by id, name or prefix of its id."""
     from memkit.use_cases.sessions import show_session
 
     workspace = front.workspace
@@ -163,7 +163,7 @@ def _words_of(turn: SessionTurn, width: int = 0) -> str:
 
 
 def _said(line: str) -> str:
-    """Return a line of what the assistant said; a tool call as the chat showed it."""
+    """Return a line that the assistant said; a tool call as the chat displayed it."""
     from memkit.cli.chat.pages import call_line
     from memkit.skills.draft import read_call
 
@@ -216,10 +216,10 @@ def rename(front: Front, session: str, name: str, user: str | None) -> None:
 @click.argument("name", required=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def adopt(front: Front, name: str | None, yes: bool) -> None:
-    """Go on with sessions that lie here and that this clone did not write: of a copy, a backup, a lost key.
+    """Continue sessions found here that this clone did not write: from a copy, a backup, or a lost key.
 
     With them come their turns, access counts, events and runs. An erasure or an update that was cut off there and the
-    open steps of a turn are never carried out. Do this only where you know who wrote them: a session is what an agent
+    open steps of a turn are never carried out. Do this only if you know who wrote them: a session is what an agent
     believes that you said.
     """
     require_person("'memkit sessions adopt'")
@@ -239,10 +239,10 @@ def adopt(front: Front, name: str | None, yes: bool) -> None:
 @memkit_command("rm")
 @click.argument("sessions", type=SessionName(), nargs=-1, required=True)
 @user_option
-@click.option("--memories", is_flag=True, help="Retire the records that were for these sessions alone.")
+@click.option("--memories", is_flag=True, help="Also retire the records that belong to these sessions alone.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def remove(front: Front, sessions: tuple[str, ...], user: str | None, memories: bool, yes: bool) -> None:
-    """Remove SESSIONS from this machine: what was said, what their prompts held, and steps that were left open.
+    """Remove SESSIONS from this machine: the conversations, the contents of their prompts, and unfinished steps.
 
     The audit log keeps that something was done, without its words. What long-term memory took from a session stays;
     'memkit memory revoke --session' takes that back, and 'memkit memory erase' removes everything on a user.

@@ -1,4 +1,4 @@
-"""``memkit setup``: choose who answers, ask it once and write it down."""
+"""``memkit setup``: choose the model that answers, ask it once, and save the choice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Who is to answer in this store?
 {servers}
 or the address of another server that speaks Chat Completions, as http://HOST:PORT/v1"""
 NONE = "none"
-"""Typed where there is to be none."""
+"""Typed to choose none."""
 VENDORS_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 Answer = TypeVar("Answer")
 
@@ -38,21 +38,21 @@ Answer = TypeVar("Answer")
 @memkit_command("setup")
 @click.option("--provider", help=f"reference, anthropic, openai, or a server of your own: {', '.join(SERVERS)}.")
 @click.option(
-    "--base-url", metavar="URL", help="Where it is asked (default: the vendor, or where such a server listens)."
+    "--base-url", metavar="URL", help="Its address (default: the vendor's, or the usual one of such a server)."
 )
 @click.option("--key-variable", metavar="NAME", help="The NAME of the variable that holds the key, or none.")
 @click.option("--model", help="The model's name.")
-@click.option("--user", type=User(), help="Who talks here when nobody is named.")
-@click.option("--consent/--no-consent", default=None, help="Whether what that user says may be remembered.")
-@click.option("--check", is_flag=True, help="Ask who is chosen now, and write nothing.")
+@click.option("--user", type=User(), help="The user when none is named.")
+@click.option("--consent/--no-consent", default=None, help="Whether this user's words may be remembered.")
+@click.option("--check", is_flag=True, help="Ask the present choice, and write nothing.")
 @click.option("--no-call", is_flag=True, help="Write without asking the model first.")
 def setup(
     front: Front, /, user: str | None, consent: bool | None, check: bool, no_call: bool, **given: str | None
 ) -> None:
-    """Choose who answers in this store, ask it once, and write memkit.yaml in one commit; comments stay.
+    """Choose the model that answers in this store, ask it once, and write memkit.yaml in one commit; comments stay.
 
-    On a terminal it asks for what no option says. --check asks who is chosen now, or by the options, and writes
-    nothing: exit 1 where the server says no, 3 where nobody answers.
+    On a terminal it asks for whatever no option gives. --check asks the present choice, or that of the options, and
+    writes nothing: exit 1 if the server says no, 3 if nobody answers.
     """
     if check and no_call:
         raise UsageError("--check is the call: leave out --no-call.")
@@ -105,11 +105,11 @@ def _goes_on(front: Front, found: ModelCheck) -> bool:
     return yes_or_no("Write it all the same?")
 
 
-# The questions, for what no option says.
+# The questions, for whatever no option gives.
 
 
 def _questions(front: Front, given: dict[str, str | None]) -> ModelChoice:
-    """Return whom a person chooses; each answer that cannot be is refused in a line and asked for again."""
+    """Return the person's choice; each impossible answer is rejected with a message and asked for again."""
     settings = front.workspace.settings
     provider, base_url, key_variable = given["provider"], given["base_url"], given["key_variable"]
     if provider is None and base_url is None:
@@ -147,7 +147,7 @@ def _settled(provider: str, base_url: str | None = None, key_variable: str | Non
 
 
 def _with_model(front: Front, choice: ModelChoice, *, asks: bool) -> ModelChoice:
-    """Return the choice with a model: a vendor chooses one itself, a server of one's own may have just one."""
+    """Return the choice with a model: a vendor has a default, one's own server may have just one."""
     is_own = choice.address.base_url is not None
     if choice.model or choice.provider.partition(":")[0] in WITHOUT_MODELS or not (asks or is_own):
         return choice
@@ -177,7 +177,7 @@ def _named(text: str) -> str:
 
 
 def _typed(question: str, usual: str, check: Callable[[str], Answer]) -> Answer:
-    """Return what a person types, or what stands in brackets where they type nothing."""
+    """Return what a person types, or the value in brackets if they type nothing."""
     while True:
         try:
             text = typed_line(f"{question}{f' [{one_line(usual, 60)}]' if usual else ''}: ").strip() or usual

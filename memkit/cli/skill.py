@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def summary(found: Skill) -> dict[str, Any]:
-    """Return what a list says about a skill."""
+    """Return a skill's entry in a list."""
     return {
         "name": found.name,
         "description": found.description,
@@ -52,7 +52,7 @@ def summary(found: Skill) -> dict[str, Any]:
 
 
 def skill_line(found: Skill, score: float | None = None) -> ListRow:
-    """Return a skill as one line of a list, after its score where it was searched for."""
+    """Return a skill as one line of a list, after its score in a search."""
     marks = f" {found.version}" if found.version else ""
     marks += " (deprecated)" if found.deprecated else ""
     scored = [] if score is None else [ListCell(f"{score:7.3f}", "number")]
@@ -103,7 +103,7 @@ skip_option = click.option("--skip-checks", is_flag=True, help="Commit without r
 @memkit_command("new")
 @click.argument("name")
 def new(front: Front, name: str) -> None:
-    """Start the skill NAME from an example; it is in no commit yet."""
+    """Start the skill NAME from an example; it is not committed yet."""
     from memkit.use_cases.skills import draft_skill
 
     path = draft_skill(front.root, name)
@@ -115,7 +115,7 @@ def new(front: Front, name: str) -> None:
 @click.argument("version")
 @skip_option
 def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
-    """Bring the skill NAME back to VERSION (or to a commit) if its checks pass, as a new commit."""
+    """Restore the skill NAME as of VERSION (or a commit), as a new commit, if its checks pass."""
     from memkit.use_cases.skills import roll_back_skill
 
     root = front.root
@@ -129,9 +129,9 @@ def rollback(front: Front, name: str, version: str, skip_checks: bool) -> None:
 @note_option
 @skip_option
 def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_checks: bool) -> None:
-    """Commit what you changed in the skill NAME if its checks pass, with a message that says what that is.
+    """Commit your changes to the skill NAME if its checks pass, with a message that says what changed.
 
-    The version follows from the commits; --bump says which part counts up (default: minor). Where the file states a
+    The version follows from the commits; --bump says which part to increment (default: minor). If the file states a
     version itself, a change of meaning needs a higher one: write it yourself, or let --bump do it.
     """
     from memkit.skills.skill import SKILL, read_skill
@@ -147,7 +147,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None, skip_ch
 @memkit_command("check")
 @click.argument("name", type=KnownName("skill"), required=False)
 def check(front: Front, name: str | None) -> None:
-    """Run the checks that the skills (or the skill NAME) carry: their commands, and what the policies decide."""
+    """Run the checks of the skills (or of the skill NAME): their commands, and what the policies decide."""
     from memkit.skills.skill import SKILL
     from memkit.use_cases.skills import check_skills
 
@@ -184,10 +184,10 @@ def history(front: Front, name: str) -> None:
 @click.argument("name", type=KnownName("skill"))
 @click.argument("span", metavar="[V1..V2]", required=False)
 def diff(front: Front, name: str, span: str | None) -> None:
-    """Say what changed in the skill NAME, by meaning.
+    """Show what changed in the skill NAME, by meaning.
 
     V1 and V2 are versions of the skill, or branches, tags and ids of commits. Without V2 it is the work tree; without
-    both, what is in no commit yet, or else the last change. "!" marks what needs a second look.
+    both, the uncommitted changes, or else the last change. "!" marks what needs a second look.
     """
     from memkit.use_cases.compare_skill import compare_skill
 
@@ -222,7 +222,7 @@ def _named(side: SkillSide) -> str:
     "--from-session", "session", type=SessionName(), required=True, metavar="SESSION", help="The session to learn from."
 )
 @user_option
-@click.option("--name", help="What the skill is called (default: the names of its tools).")
+@click.option("--name", help="The skill's name (default: the names of its tools).")
 @click.option("--branch", help="The new branch (default: memkit/skill-<name>).")
 @click.option("--quote", is_flag=True, help="Put the user's own words into the examples, in git, for all to read.")
 @click.option("--dry-run", is_flag=True, help="Print the draft, and make no branch.")
@@ -258,7 +258,7 @@ def propose(
 
 
 _PROFILES = ("agentskills", "claude-code")
-"""Those of ``PROFILES`` in memkit/skills/sheet.py, by name: the shell's completion waits for what is imported here."""
+"""The names of ``PROFILES`` in memkit/skills/sheet.py, repeated here because completion waits for imports."""
 
 
 @memkit_command("export")
@@ -269,7 +269,7 @@ _PROFILES = ("agentskills", "claude-code")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder (default: outputs/skills).")
 @click.option("--force", is_flag=True, help="Replace a SKILL.md that holds another text.")
 def export(front: Front, name: str, profile: str, out: Path | None, force: bool) -> None:
-    """Write the skill NAME as an agent skill, OUT/<name>/SKILL.md, with the files that lie beside it."""
+    """Write the skill NAME as an agent skill, OUT/<name>/SKILL.md, with the files beside it."""
     from memkit.use_cases.skills import export_skill
 
     root = front.root
@@ -293,12 +293,12 @@ def export(front: Front, name: str, profile: str, out: Path | None, force: bool)
 @memkit_command("scan")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
-    "--keys", type=click.Path(dir_okay=False, path_type=Path), help="Ask for a signature by one of these keys (PEM)."
+    "--keys", type=click.Path(dir_okay=False, path_type=Path), help="Require a signature by one of these keys (PEM)."
 )
 def scan(front: Front, path: Path, keys: Path | None) -> None:
-    """Look through the skill at PATH (a folder, an archive, a checkout, or a SKILL.md) for what is hostile.
+    """Scan the skill at PATH (a folder, an archive, a checkout, or a SKILL.md) for hostile content.
 
-    Every file is read and none is run; no store is needed. Exit code 1 when something has to be looked at.
+    Every file is read and none is run; no store is needed. Exit code 1 if something has to be reviewed.
     """
     from memkit.use_cases.skills import scan_skill
 
@@ -319,14 +319,14 @@ def scan(front: Front, path: Path, keys: Path | None) -> None:
 
 @memkit_command("import")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--as", "name", metavar="NAME", help="What the skill is called (default: what it calls itself).")
+@click.option("--as", "name", metavar="NAME", help="The skill's name (default: the one it states).")
 @click.option("--accept-findings", is_flag=True, help="Import it although something in it looks hostile.")
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 def import_command(front: Front, path: Path, name: str | None, accept_findings: bool, dry_run: bool) -> None:
-    """Make a skill of the SKILL.md at PATH (the file, its folder or an archive), with all beside it, as one commit.
+    """Import the SKILL.md at PATH (the file, its folder or an archive), with everything beside it, as one commit.
 
-    A skill that was imported before takes over what is new and keeps what you changed; where both changed the same,
-    nothing is written (exit 1). So it is with text that looks hostile, until you have read it. Nothing of it is run.
+    A skill imported before takes over what is new and keeps your changes; if both changed the same part, nothing is
+    written (exit 1). The same goes for text that looks hostile, until you have read it. Nothing in it is run.
     """
     from memkit.use_cases.import_skill import import_skill
 

@@ -34,8 +34,8 @@ _MARKS = {"done": "ok", "answered": "UNDONE", "failed": "FAILED", "denied": "DEN
 
 @memkit_command("run")
 @click.argument("name", type=KnownName("skill"))
-@click.option("--input", "given", metavar="TEXT", help="The request; it stands for {input} in the steps.")
-@click.option("--arg", "args", multiple=True, metavar="K=V", help="What stands for {K} in the steps.")
+@click.option("--input", "given", metavar="TEXT", help="The request; replaces {input} in the steps.")
+@click.option("--arg", "args", multiple=True, metavar="K=V", help="Replaces {K} in the steps.")
 @user_option
 @click.option("--session", type=SessionName(), help="The session to run in (default: a new one).")
 @click.option("--provider", help="reference, scripted:FILE, anthropic or openai (default: memkit.yaml).")
@@ -44,7 +44,7 @@ _MARKS = {"done": "ok", "answered": "UNDONE", "failed": "FAILED", "denied": "DEN
     "--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you; K:=JSON too."
 )
 @click.option("--from-step", type=click.IntRange(min=1), metavar="N", help="Begin with step N.")
-@click.option("--resume", is_flag=True, help="Go on with the last run that did not succeed, after its last done step.")
+@click.option("--resume", is_flag=True, help="Continue the last unsuccessful run after its last completed step.")
 @click.option("--dry-run", is_flag=True, help="Let the model choose and the policies judge; run and keep nothing.")
 def run(
     front: Front, name: str, given: str | None, args: tuple[str, ...], user: str | None, session: str | None,
@@ -52,7 +52,7 @@ def run(
 ) -> None:  # fmt: skip
     """Carry out the skill NAME: its required tools are checked first, and each step is one turn of the agent.
 
-    Policies judge every call. The run stops at the first step that fails or is denied (exit 1), and says what was
+    Policies judge every call. The run stops at the first step that fails or is denied (exit 1), and reports what was
     done. The "reference" model does steps that name a tool ("Call outbox with message=hello") and only reads others.
     """
     workspace = front.workspace
@@ -79,7 +79,7 @@ def run(
 @memkit_command("stats")
 @click.argument("name", type=KnownName("skill"), required=False)
 def stats(front: Front, name: str | None) -> None:
-    """Say how often skills (or the skill NAME) were run on this machine, and with what success."""
+    """Show how often skills (or the skill NAME) were run on this machine, and with what success."""
     found = count_runs(front.workspace, name)
     if name is not None:
         front.answer(asdict(found[0]), _statistics_lines(found[0]))
@@ -88,7 +88,7 @@ def stats(front: Front, name: str | None) -> None:
 
 
 def _progress(front: Front) -> Any:
-    """Return what tells a person at a terminal about each step while the next one is under way."""
+    """Return the progress display, which tells a person at a terminal about each step while the next one runs."""
     if front.json or not front.interactive:
         return lambda step: None
     return lambda step: front.note(f"step {step.number} {_MARKS[step.status]}")

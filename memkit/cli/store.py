@@ -1,4 +1,4 @@
-"""The commands on a whole store: init, migrate, git, commit, doctor, fsck, index, config."""
+"""The commands about a whole store: init, migrate, git, commit, doctor, fsck, index, config."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 @memkit_command("init")
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--name", help="The store's name (default: the folder's).")
-@click.option("--adopt", is_flag=True, help="Add only what is absent to an existing project.")
-@click.option("--dry-run", is_flag=True, help="Show the diff of what is there and name what is new; do nothing.")
+@click.option("--adopt", is_flag=True, help="Add only what is missing to an existing project.")
+@click.option("--dry-run", is_flag=True, help="Show the diff of existing files and list new ones; do nothing.")
 @click.option("--install", metavar="REQUIREMENT", help="What installs memkit elsewhere (default: as here).")
 def init(front: Front, folder: Path, name: str | None, adopt: bool, dry_run: bool, install: str | None) -> None:
     """Make a store in DIR: starter skills, policies and domains, a workflow and a hook that check them, a first commit.
 
-    With --adopt DIR may be a project with a history, or a part of one: its files stay as they are, and those that
-    decide what git keeps and what is checked gain the lines that a store needs.
+    With --adopt DIR may be a project with a history, or a part of one: its files stay as they are, except that those
+    that decide what git keeps and what is checked gain the lines that a store needs.
     """
     from memkit.use_cases.store import make_store
 
@@ -85,7 +85,7 @@ def init(front: Front, folder: Path, name: str | None, adopt: bool, dry_run: boo
 @memkit_command("migrate")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 def migrate(front: Front, dry_run: bool) -> None:
-    """Bring the store to the format that this version writes; each step is a commit of its own."""
+    """Migrate the store to the format that this version writes; each step is a commit of its own."""
     from memkit.use_cases.upkeep import migrate_store
 
     done = migrate_store(front.workspace, dry_run=dry_run)
@@ -98,7 +98,7 @@ def migrate(front: Front, dry_run: bool) -> None:
     front.answer(data, [*lines, f"Format: {done.before or 'not stated'} → {done.after}."])
 
 
-# ``memkit git``: how git merges and shows what is remembered.
+# ``memkit git``: how git merges and shows memory.
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PLACE = click.Path(exists=True, path_type=Path)
@@ -110,13 +110,13 @@ def git() -> None:
 
 
 @git.command("setup")
-@click.option("--remove", is_flag=True, help="Take back what setup wrote.")
+@click.option("--remove", is_flag=True, help="Undo setup.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 def setup(front: Front, remove: bool, dry_run: bool) -> None:
     """Let this clone merge shards line by line, skills, policies and domains clause by clause, and show shards as text.
 
     Writes merge.memkit.* and diff.memkit.textconv to .git/config and rules to .git/info/attributes; both stay in this
-    clone. Said again it changes nothing.
+    clone. Repeating it changes nothing.
     """
     from memkit.use_cases.store import set_up_git
 
@@ -157,20 +157,20 @@ def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) 
 
 
 def _shown(value: object) -> str:
-    """Return a side of a conflict on one line."""
+    """Return one side of a conflict on one line."""
     return "nothing" if value is None else one_line(json.dumps(value, ensure_ascii=False), 80)
 
 
 @git.command("textconv", hidden=True)
 @click.argument("file", type=_FILE)
 def textconv(front: Front, file: Path) -> None:
-    """Print the shard FILE as sentences, one a line, for git; what is sealed is opened where its key is here."""
+    """Print the shard FILE as sentences, one per line, for git; sealed text is opened if its key is here."""
     from memkit.store.shard_merge import as_it_is, readable
 
     try:
         open_line = front.workspace.sealer.open
     except MemkitError:
-        open_line = as_it_is  # git shows a diff also of a store whose settings are broken
+        open_line = as_it_is  # git shows diffs even of a store whose settings are broken
     lines = list(readable(file.read_bytes(), open_line))
     front.answer({"lines": lines}, lines)
 
@@ -186,7 +186,7 @@ def commit(front: Front) -> None:
 @click.option("--call", is_flag=True, help="Also ask the store's model one question.")
 @click.option("--deep", is_flag=True, help="Also start a sandbox and a container for evolved programs.")
 def doctor(front: Front, call: bool, deep: bool) -> None:
-    """Check Python, git, the token counter, and the store with its model if there is one; nothing is fetched."""
+    """Check Python, git, the token counter, and the store with its model if there is one; nothing is downloaded."""
     from memkit.use_cases.examine import examine
 
     checks = examine(front.store, call=call, deep=deep)
@@ -205,18 +205,18 @@ def doctor(front: Front, call: bool, deep: bool) -> None:
 
 
 @memkit_command("fsck")
-@click.option("--fix", is_flag=True, help="Repair what needs nobody to decide; the clone's state keeps what goes.")
-@click.option("--accept", is_flag=True, help="Take over, as your own word, what was changed behind memkit's back.")
+@click.option("--fix", is_flag=True, help="Repair what needs no decision; the clone's state keeps what is removed.")
+@click.option("--accept", is_flag=True, help="Adopt, as your own word, what was changed behind memkit's back.")
 @click.option("--yes", is_flag=True, help="Answer the question of --accept.")
 @click.option("--heads", type=_PLACE, metavar="DIR|FILE", help="Compare with a copy of archive/heads kept elsewhere.")
-@click.option("--since", metavar="COMMIT", help="Ask that every later commit is signed, with --signers.")
-@click.option("--signers", type=_FILE, metavar="FILE", help="Who may sign, as ssh-keygen reads it (allowed_signers).")
+@click.option("--since", metavar="COMMIT", help="Require that every later commit is signed, with --signers.")
+@click.option("--signers", type=_FILE, metavar="FILE", help="Allowed signers, as ssh-keygen reads them.")
 def fsck(
     front: Front, fix: bool, accept: bool, yes: bool, heads: Path | None, since: str | None, signers: Path | None
 ) -> None:
-    """Check every line of every shard and name what is wrong by file and line.
+    """Check every line of every shard and report each problem with file and line.
 
-    Shards are compared with their links, with the heads that were kept, and with the last commit, because their lines
+    Shards are compared with their links, with the recorded heads, and with the last commit, because their lines
     are never edited. The exit code is 1 while problems remain.
     """
     from memkit.use_cases.upkeep import check_archive, check_signatures
@@ -258,11 +258,11 @@ def fsck(
 
 
 NOTES = ("unlinked", "reordered", "moved_back", "new_writer", "uncommitted")
-"""What is worth a look in the chains and no fault."""
+"""Remarks about the chains that are not faults."""
 
 
 def _accept(front: Front, *, yes: bool) -> None:
-    """Let a person take over what was changed behind memkit's back, and end the run."""
+    """Let a person adopt what was changed behind memkit's back, and end the run."""
     from memkit.use_cases.upkeep import accept_damage
 
     require_person("'memkit fsck --accept'")
@@ -304,18 +304,18 @@ def _finding(problem: ShardProblem, severity: str) -> Any:
 
 @click.group("index", cls=MemkitGroup)
 def index() -> None:
-    """Say how the index stands, or rebuild it."""
+    """Show the state of the index, or rebuild it."""
 
 
 @index.command("status")
 def status(front: Front) -> None:
-    """Say how many users and live records the index holds, once it has caught up with the archive."""
+    """Show how many users and live records the index holds, once it has caught up with the archive."""
     _tell(front, "")
 
 
 @index.command("rebuild")
 @click.option(
-    "--vectors", is_flag=True, help="Take the model of retrieval.vectors for good, and embed everything anew."
+    "--vectors", is_flag=True, help="Adopt the model of retrieval.vectors for good, and embed everything anew."
 )
 @executor_option
 def rebuild(front: Front, vectors: bool, executor: str | None) -> None:
@@ -337,7 +337,7 @@ def _tell(front: Front, done: str) -> None:
 
 LISTED = " 'memkit config show' lists them."
 PEOPLES = ("persona", "write.")
-"""Settings that are people's alone: what an agent is told to be, and what the write gate lets in."""
+"""Settings that only people may change: the agent's persona, and what the write gate admits."""
 
 
 @click.group("config", cls=MemkitGroup)
@@ -355,9 +355,9 @@ def shown(key: str, value: object) -> object:
 @config.command("show")
 @click.argument("key", type=KnownName("setting"), required=False)
 def show(front: Front, key: str | None) -> None:
-    """Print every setting, its value and what set it: a default, memkit.yaml or a variable.
+    """Print every setting, its value and its origin: a default, memkit.yaml or a variable.
 
-    With KEY what it means, or the settings of a section.
+    With KEY print its meaning, or the settings of a section.
     """
     settings = list(front.workspace.settings)
     section = [item for item in settings if key and item.key.startswith(f"{key}.")]
@@ -397,7 +397,7 @@ def _explain(front: Front, key: str, settings: Mapping[str, SettingValue]) -> No
 @click.argument("key", type=KnownName("setting"))
 @words_argument("value")
 def set_command(front: Front, key: str, value: str) -> None:
-    """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml; comments and order stay, and it is one commit."""
+    """Set KEY, such as context.max_tokens, to VALUE in memkit.yaml, as one commit; comments and order stay."""
     from memkit.use_cases.store import change_setting
 
     with _changing(front, "set", key):
@@ -412,7 +412,7 @@ def set_command(front: Front, key: str, value: str) -> None:
 @config.command("unset")
 @click.argument("key", type=KnownName("setting"))
 def unset_command(front: Front, key: str) -> None:
-    """Take KEY out of memkit.yaml, so that its default holds again; comments and order stay, and it is one commit."""
+    """Remove KEY from memkit.yaml, so that its default holds again, as one commit; comments and order stay."""
     from memkit.use_cases.store import unset_setting
 
     with _changing(front, "unset", key):
@@ -429,7 +429,7 @@ def unset_command(front: Front, key: str) -> None:
 
 @contextmanager
 def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
-    """Let a person's change keep the trust that the store has; some settings are people's alone."""
+    """Let a person's change keep the store's trust; some settings are for people only."""
     from memkit.store.trust import Trust
 
     if key.startswith(PEOPLES):
@@ -440,7 +440,7 @@ def _changing(front: Front, verb: str, key: str) -> Iterator[None]:
 
 
 def store_if_any(front: Front) -> Path | None:
-    """Return the store if there is one; none is needed, but one that is named must exist, and be readable as any."""
+    """Return the store if there is one; none is required, but a named one must exist and be readable."""
     from memkit.store.config import load_settings
     from memkit.store.layout import find_store
 

@@ -1,4 +1,4 @@
-"""``memkit trust``: say that a store may run and ask what it names; and ask about it where that is needed."""
+"""``memkit trust``: allow a store to run and contact what it names; and the question where that is needed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NOTHING = "This store names nothing that runs or is asked, so there is nothing 
 
 @memkit_command("trust")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--show", is_flag=True, help="Say what it would allow and whether it is allowed (exit 1 when not).")
+@click.option("--show", is_flag=True, help="Show what it would allow and whether it is allowed (exit 1 if not).")
 @click.option("--digest", metavar="D", help="Trust it if what it would allow has this digest, and do not ask.")
-@click.option("--revoke", is_flag=True, help="Take the word back.")
+@click.option("--revoke", is_flag=True, help="Withdraw the trust.")
 def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool) -> None:
-    """Let this store run its tools and checks and ask its provider, as they are now; any change is asked about again.
+    """Let this store run its tools and checks and contact its provider, as they are now; any change needs new trust.
 
-    The word is kept outside of the store, on this machine alone. Without it every command still reads, lints, reviews
-    and adds memory. Where nobody can be asked, name the digest that --show prints: --digest, or MEMKIT_TRUST.
+    The decision is kept outside the store, on this machine alone. Without it every command still reads, lints, reviews
+    and adds memory. Where nobody can be asked, give the digest that --show prints: --digest, or MEMKIT_TRUST.
     """
     if show + revoke + (digest is not None) > 1 or (yes and (show or revoke)):
         raise UsageError("Give one of --yes, --show, --digest and --revoke.")
@@ -54,7 +54,7 @@ def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool)
 
 
 def _has_strangers(front: Front, trust: Trust) -> bool:
-    """Return whether other clones wrote into the memory; a server is asked nothing before the store is trusted."""
+    """Return whether other clones wrote into the memory; a server is not contacted before the store is trusted."""
     return front.workspace.settings["backends.archive"] == "files" and front.workspace.has_strangers()
 
 

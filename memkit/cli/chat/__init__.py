@@ -1,1 +1,1 @@
-"""``memkit chat``: one turn, lines through a pipe, or a talk on a terminal, and the commands of each."""
+"""``memkit chat``: one turn, lines through a pipe, or a conversation on a terminal, and their commands."""

@@ -1,4 +1,4 @@
-"""``memkit chat``: the options, and which kind of conversation they ask for."""
+"""``memkit chat``: its options, and the kind of conversation that they select."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ if TYPE_CHECKING:
 @memkit_command("chat")
 @user_option
 @beginning_options
-@click.option("-p", "prompt", metavar="TEXT", help="One turn: answer TEXT and leave.")
+@click.option("-p", "prompt", metavar="TEXT", help="One turn: answer TEXT and exit.")
 @click.option("--provider", help="reference, scripted:FILE, anthropic or openai (default: what setup chose).")
 @click.option("--model", help="The model's name, for providers that have several.")
-@click.option("--heartbeat", is_flag=True, help="No turn: look after what is due, say what is pending, and leave.")
+@click.option("--heartbeat", is_flag=True, help="No turn: do what is due, report what is pending, and exit.")
 @click.option("--consent", "consents", is_flag=True, help="Record that the user agrees to long-term memory.")
 @click.option(
     "--context", "pairs", multiple=True, metavar="K=V", help="A fact for the policies, set by you; K:=JSON too."
 )
-@click.option("--said", is_flag=True, help="What you hand in is your own words, whatever its length.")
+@click.option("--said", is_flag=True, help="Your input is your own words, whatever its length.")
 @click.option("--jsonl", is_flag=True, help="Each line of standard input is a turn, each answer a line of JSON.")
-@click.option("--events", is_flag=True, help="With --json or --jsonl: what happens in a turn, each a line of JSON.")
+@click.option("--events", is_flag=True, help="With --json or --jsonl: print each event of a turn as a line of JSON.")
 def chat(
     front: Front, /, user: str | None, prompt: str | None, provider: str | None, model: str | None,
     consents: bool, pairs: tuple[str, ...], jsonl: bool, events: bool, heartbeat: bool, said: bool, **begun: Any,
@@ -117,7 +117,7 @@ def chat(
                 conversation.end(front, single=prompt is not None)
             raise
         finally:
-            conversation.commit()  # first, because on a terminal that is gone nothing can be drawn any more
+            conversation.commit()  # first, because nothing can be drawn any more once the terminal is gone
             if page is not None:
                 page.still()
 
@@ -138,19 +138,19 @@ CHANGES = frozenset(
 """Memory operations that write to the archive."""
 
 CODES = {"interrupted": 130, "broken_off": 3}
-"""The exit code of a turn that did not end with an answer of the model; what came of it is told all the same."""
+"""The exit code of a turn that did not end with an answer of the model; its results are printed nevertheless."""
 OK = (0, CODES["interrupted"])
 
 
 def answers() -> tuple[type[MemkitError], type[ArchiveError], type[HtnError], type[LoopError]]:
-    """Return the errors that answer one turn and do not end the conversation."""
-    from memkit.runtime.htn.language.terms import HtnError  # of plans, which few turns make
+    """Return the errors that fail one turn without ending the conversation."""
+    from memkit.runtime.htn.language.terms import HtnError  # for plans, which few turns make
 
     return MemkitError, ArchiveError, HtnError, LoopError
 
 
 def run_one_turn(front: Front, conversation: TerminalConversation, text: str, *, shown: bool = False) -> None:
-    """Answer ``text`` and end the run; ``shown`` where whoever listens showed the answer while it came."""
+    """Answer ``text`` and end the run; ``shown`` if the listener has displayed the answer while it arrived."""
     if not front.json and sys.stderr.isatty():
         front.note(fitted(conversation.opening_line()))
     pipe = None if front.json or shown else PipePage()
@@ -169,12 +169,12 @@ def run_one_turn(front: Front, conversation: TerminalConversation, text: str, *,
 
 
 def code_of(conversation: TerminalConversation, data: Mapping[str, Any]) -> int:
-    """Return the exit code of a turn: one that ended well is no success where the disk did not take what came of it."""
+    """Return the exit code of a turn: one that ended well is no success if its results could not be written to disk."""
     return CODES.get(data["ended"], 0 if conversation.keeps_all_of(data) else 1)
 
 
 def run_heartbeat(front: Front, conversation: TerminalConversation, *, shown: bool = False) -> None:
-    """Let the agent look after what is due, and say what it did and what is pending."""
+    """Let the agent do what is due, and report what it did and what is pending."""
     data = dict(conversation.agent.heartbeat().data) | {"session": conversation.session}
     conversation.changed |= not conversation.agent.is_off_record and _has_changes(data)
     done = [f"{one['name']}: {one['text']}" for one in data["memory_operations"] if one["op"] == "chore"]
@@ -184,10 +184,10 @@ def run_heartbeat(front: Front, conversation: TerminalConversation, *, shown: bo
 
 
 def answer(conversation: TerminalConversation, text: str, listen: Outlet | None = None) -> dict[str, Any]:
-    """Answer one message or slash command and return its data; ``listen`` hears of this turn alone.
+    """Answer one message or slash command and return its data; ``listen`` receives the events of this turn alone.
 
     Raises:
-        OSError: A stream that shows the turn failed; the turn itself is whole.
+        OSError: A stream that displays the turn failed; the turn itself is complete.
     """
     if not text.strip():
         raise UsageError("There is nothing to answer. Say something: memkit chat -p TEXT.")
@@ -208,7 +208,7 @@ def answer(conversation: TerminalConversation, text: str, listen: Outlet | None 
 
 
 def finish_turn(conversation: TerminalConversation) -> dict[str, Any] | None:
-    """Let a turn that was cut off go on, say so, and return its data; None where there is none."""
+    """Finish a turn that was cut off, report it, and return its data; None if there is none."""
     resumed = conversation.agent.finish()
     if resumed is None:
         return None
@@ -223,12 +223,12 @@ def _has_changes(data: Mapping[str, Any]) -> bool:
 
 
 def is_slash(text: str) -> bool:
-    """Return whether ``text`` is for the program and not for the agent."""
+    """Return whether ``text`` addresses the program and not the agent."""
     return text.lstrip().startswith("/")
 
 
 def _asked_of_the_program(conversation: TerminalConversation, message: str) -> dict[str, Any]:
-    """Return the data of an answer that no model and no memory had a part in."""
+    """Return the data of an answer that involved no model and no memory."""
     return {
         "message": message, "citations": [], "sources": [], "tool_calls": [], "memory_operations": [], "policy": [],
         "plan": None,
@@ -240,7 +240,7 @@ def _asked_of_the_program(conversation: TerminalConversation, message: str) -> d
 
 
 COPIED = "/export"
-"""The command whose lines are JSON, which somebody may copy."""
+"""The command whose lines are JSON that somebody may copy."""
 HINT = "Ctrl-C again leaves, and so does Ctrl-D."
 KEPT = f"Interrupted; what was said so far stays. {HINT}"
 
@@ -249,7 +249,7 @@ def talk(front: Front, conversation: TerminalConversation, page: Page, leaving: 
     """Answer what a person types until they leave: with ``/quit`` or Ctrl-D, or with Ctrl-C twice.
 
     Raises:
-        NegativeAnswer: They left, and the disk did not take the last turn.
+        NegativeAnswer: They left, and the last turn could not be written to disk.
         KeyboardInterrupt: They left with Ctrl-C, or the program was told to end.
     """
     with contextlib.suppress(EOFError):
@@ -267,7 +267,7 @@ def talk(front: Front, conversation: TerminalConversation, page: Page, leaving: 
 
 
 def _finish(front: Front, conversation: TerminalConversation, page: Page) -> None:
-    """Let a turn that was cut off go on; where it cannot now, it does with the next message."""
+    """Finish a turn that was cut off; if that fails now, it happens with the next message."""
     try:
         finish_turn(conversation)
     except answers() as error:
@@ -307,7 +307,7 @@ def _converse(front: Front, conversation: TerminalConversation, page: Page, leav
 def _read(
     editor: Editor, conversation: TerminalConversation, page: Page, interrupted: bool, leaving: Leaving
 ) -> str | None:
-    """Return the next message; None where Ctrl-C was pressed for the first time."""
+    """Return the next message; None if Ctrl-C was pressed for the first time."""
     try:
         return editor.read(conversation.prompt)
     except KeyboardInterrupt:
@@ -321,12 +321,12 @@ def _read(
 # A conversation through a pipe: each line of standard input is a turn, each answer a line of JSON.
 
 MOST = 1_000_000
-"""Characters of one message."""
+"""The most characters in one message."""
 TOO_LONG = f"A message may have {MOST:,} characters, and this one has more. Nothing of it was answered."
 
 
 def answer_lines(conversation: TerminalConversation) -> None:
-    """Answer each line with a line; one that cannot be answered says so and does not stop those after it."""
+    """Answer each line with a line; one that cannot be answered reports it and does not stop those after it."""
     code = 0
     for number, line in input_lines():
         try:
@@ -350,7 +350,7 @@ def answer_lines(conversation: TerminalConversation) -> None:
 
 
 def input_lines() -> Iterator[tuple[int, str | None]]:
-    """Yield the lines of standard input that hold something, numbered; None for one too long, which is passed over."""
+    """Yield the non-empty lines of standard input with their numbers; None for one too long, which is skipped."""
     number = 0
     while line := sys.stdin.readline(MOST + 1):
         number += 1
@@ -363,7 +363,7 @@ def input_lines() -> Iterator[tuple[int, str | None]]:
 
 
 def whole_input() -> str:
-    """Return all of standard input as one message; raises ``UsageError`` where it is too long for one."""
+    """Return all of standard input as one message; raise ``UsageError`` if it is too long for one."""
     text = sys.stdin.read(MOST + 1)
     if len(text) > MOST:
         raise UsageError(TOO_LONG)
@@ -380,7 +380,7 @@ def _print(line: str) -> None:
     sys.stdout.flush()
 
 
-# How a person types on a terminal: with history, completion and several lines where the terminal can.
+# Typing on a terminal: with history, completion and multi-line input if the terminal supports it.
 
 
 class Editor(Protocol):
@@ -394,7 +394,7 @@ class PlainEditor:
     """Reads lines as the terminal itself edits them."""
 
     def read(self, prompt: str) -> str:
-        """Return a line, and those that follow it after a backslash."""
+        """Return a line, joined with the next after a backslash."""
         line = typed_line(prompt)
         while line.endswith(GOES_ON):
             line = f"{line.removesuffix(GOES_ON)}\n{typed_line('… ')}"

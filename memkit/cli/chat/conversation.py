@@ -41,26 +41,26 @@ from memkit.workspace import Workspace
 NO_USER = "Nobody is named, so nothing is stored or recalled for later: give --user, or set MEMKIT_USER."
 NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
 COUNTED = 100
-"""As many records are counted."""
+"""The most records that are counted."""
 LOOKED_AT = 2000
-"""So many records are compared at the most when a conversation begins; 'memkit memory list --open' compares all."""
+"""The most records compared when a conversation begins; 'memkit memory list --open' compares all."""
 OFF_RECORD = "Memory is read, and nothing of what is said now is kept."
 
 
 @dataclass
 class TerminalConversation:
-    """A conversation in a terminal or a pipe."""
+    """A conversation on a terminal or through a pipe."""
 
     workspace: Workspace
     agent: ReferenceAgent
     changed: bool = False
-    """Whether anything was written to the archive, which then is to be committed."""
+    """Whether anything was written to the archive and has to be committed."""
     outlet: Outlet | None = None
-    """What shows its turns, where anything does."""
+    """The outlet that displays its turns, if any."""
     all_said: bool = False
-    """Whether what is handed in is the user's own words whatever its length."""
+    """Whether input counts as the user's own words whatever its length."""
     provider: str | None = None
-    """The provider that was named for this conversation; without it the configured one."""
+    """The provider named for this conversation; None for the configured one."""
 
     @property
     def user(self) -> str:
@@ -74,13 +74,13 @@ class TerminalConversation:
 
     @property
     def prompt(self) -> str:
-        """Return what stands before the words that a person types; it says so where nothing of them is kept."""
+        """Return the prompt in front of the person's input; it shows when nothing they type is kept."""
         if not self.agent.setting.remembers:
             return "(no memory) > "
         return "(memory off) > " if self.agent.is_off_record else "> "
 
     def opening_line(self) -> str:
-        """Return who answers, for whom, and what is remembered."""
+        """Return the opening line: who answers, for whom, and how much is remembered."""
         agent = self.agent
         whom = one_line(self.user, 60) if self.user else "somebody without a name"
         who = f"{introduced(agent.model)} answers {whom}."
@@ -92,17 +92,17 @@ class TerminalConversation:
         return f"{who} Remembered: {count}; {more}."
 
     def damage(self) -> list[Diagnostic]:
-        """Return what was found wrong with the lines of memory."""
+        """Return the problems found in the lines of memory."""
         return [damage_diagnostic(one) for one in self.workspace.damage]
 
     def notices(self) -> list[Diagnostic]:
-        """Return why nothing of this conversation is kept, if that was not asked for, and what stands open."""
+        """Return why nothing of this conversation is kept, unless that was requested, and which questions are open."""
         return [*self._unkept(), *self._of_memory]
 
     @cached_property
     def _of_memory(self) -> list[Diagnostic]:
-        """Return what to know about the user's memory, as it was when it was first asked: what stands open in it, and
-        that others wrote into it.
+        """Return what to know about the user's memory as of the first call: its open questions, and
+        whether others wrote into it.
         """
         if self.user == NOBODY:
             return []
@@ -132,11 +132,11 @@ class TerminalConversation:
         return [diagnostic("consent", NO_CONSENT.format(user=self.user), severity="info")]
 
     def keeps_all_of(self, data: Mapping[str, Any]) -> bool:
-        """Return whether the disk took all that a turn was to leave: the session, and what tools were to store."""
+        """Return whether all results of a turn reached the disk: the session, and what tools had to store."""
         return self.agent.session.fault is None and not lacks_room(data)
 
     def end(self, front: Front, *, single: bool = False) -> None:
-        """Keep what lasts of what was said and nobody wrote down, and say so; ``single`` where -p was all of it."""
+        """Keep what lasts of what was said and not yet recorded, and report it; ``single`` if -p was the whole run."""
         try:
             kept = self.agent.end(single=single)
         except (MemkitError, ArchiveError) as error:
@@ -154,7 +154,7 @@ class TerminalConversation:
             self.changed = False
 
 
-# The question whether anything may be remembered, asked once, in words.
+# The consent question, asked once.
 
 QUESTION = """\
 Before we begin: may I remember what you tell me?
@@ -171,7 +171,7 @@ YES, NO = ("y", "yes"), ("n", "no")
 
 
 def ask_for_consent(front: Front, conversation: TerminalConversation) -> None:
-    """Ask a user who never said, and keep the answer; raises ``EOFError`` when they leave instead."""
+    """Ask a user who never answered, and record the answer; raise ``EOFError`` if they leave instead."""
     agent = conversation.agent
     if agent.is_off_record or not (agent.setting.long_term and front.interactive):
         return
@@ -191,15 +191,15 @@ def _meaning(answer: str) -> bool | None:
     return consent_in(answer)
 
 
-# Being told to end: SIGTERM, or SIGHUP when the terminal goes away, breaks a turn off as Ctrl-C does.
+# Termination: SIGTERM, or SIGHUP when the terminal goes away, interrupts a turn as Ctrl-C does.
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Leaving:
-    """Knows, for the time of a block, whether somebody asked the program to end.
+    """Tracks, for the duration of a block, whether the program was asked to end.
 
-    What is being answered is broken off where Ctrl-C would break it off, so that what was said so far is kept.
+    The running answer is interrupted where Ctrl-C would interrupt it, so that what was said so far is kept.
     """
 
     def __init__(self) -> None:
@@ -207,7 +207,7 @@ class Leaving:
         self._before: dict[signal.Signals, object] = {}
 
     def check(self) -> None:
-        """Raise ``KeyboardInterrupt`` where the program was asked to end."""
+        """Raise ``KeyboardInterrupt`` if the program was asked to end."""
         if self.asked:
             raise KeyboardInterrupt
 
@@ -225,23 +225,23 @@ class Leaving:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         if kind is not None and issubclass(kind, OSError):
-            self.check()  # on a terminal that is gone every last word fails
+            self.check()  # once the terminal is gone, printing last words fails
 
 
-# A turn that was cut off: what is asked and told about it when its session goes on.
+# A turn that was cut off: questions and messages about it when its session continues.
 
 ANSWERS = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE}
 WHAT_BECAME_OF_IT = "d: it was done, r: run it (once more), l: leave it [l] "
 
 
 class Outcomes:
-    """Asks what became of a call that had begun when the program was cut off; ``before`` runs first."""
+    """Asks for the outcome of a call that had begun when the program was cut off; ``before`` runs first."""
 
     def __init__(self, before: Callable[[], None] = lambda: None) -> None:
         self._before = before
 
     def __call__(self, call: ToolCall) -> str:
-        """Return the person's answer; raises ``TurnLeft`` where they would rather decide later."""
+        """Return the person's answer; raise ``TurnLeft`` if they prefer to decide later."""
         from memkit.cli.approval import call_lines
 
         self._before()
@@ -260,27 +260,27 @@ class Outcomes:
             raise TurnLeft("The turn stays unfinished. You are asked again when the session goes on.") from None
 
 
-# Which session a chat goes on with or begins, and whether anything of it is kept.
+# Which session a chat continues or begins, and whether anything of it is kept.
 
 LAST = "\0last"
-"""What ``--fork`` without a session stands for."""
+"""The value of ``--fork`` without a session."""
 LIST = "\0list"
-"""What ``-r`` without a session stands for."""
+"""The value of ``-r`` without a session."""
 LONGEST_ID = 200
-"""Characters of a session's id: room for those of other programs, and short enough for a line."""
+"""The longest session id: enough for those of other programs, and short enough for a line."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
     agent_option,
-    click.option("--session", type=SessionName(), help="Go on with this session, or begin it (default: a new one)."),
-    click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last session of this user."),
+    click.option("--session", type=SessionName(), help="Continue this session, or begin it (default: a new one)."),
+    click.option("-c", "--continue", "resume", is_flag=True, help="Continue the last session of this user."),
     click.option(
         "-r", "--resume", "picks", is_flag=False, flag_value=LIST, type=SessionName(), metavar="[SESSION]",
-        help="Go on with this session, which has to be there (default: choose it from a list).",
+        help="Continue this session, which must exist (default: choose it from a list).",
     ),
     click.option(
         "--fork", is_flag=False, flag_value=LAST, type=SessionName(), metavar="[SESSION]",
-        help="Begin a new session that starts as this one stands (default: the last), which stays as it is.",
+        help="Begin a new session as a copy of this one (default: the last), which stays as it is.",
     ),
     click.option("--name", help="Call the session by this name from now on."),
     click.option("--no-memory", is_flag=True, help="Neither read nor write anything that lasts."),
@@ -289,14 +289,14 @@ _OPTIONS = (
 
 
 def beginning_options(command: Command) -> Command:
-    """Give a command the options that ``SessionOptions`` holds."""
+    """Add the options of ``SessionOptions`` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 class SessionOptions(NamedTuple):
-    """What those options were given."""
+    """The values of those options."""
 
     agent: str | None
     session: str | None
@@ -309,11 +309,11 @@ class SessionOptions(NamedTuple):
 
     @property
     def needs_user(self) -> bool:
-        """Return whether they go back to what somebody said."""
+        """Return whether they refer to an earlier conversation."""
         return self.resume or self.picks is not None or self.fork is not None
 
     def refuse_contradictions(self, user: str | None, *, consents: bool) -> None:
-        """Raise ``UsageError`` where they contradict each other, or need somebody who is not there."""
+        """Raise ``UsageError`` if they contradict each other, or need a user where there is none."""
         named = self.session is not None and self.fork is None
         if sum((named, self.resume, self.picks is not None, self.fork is not None)) > 1:
             raise UsageError(
@@ -330,10 +330,10 @@ class SessionOptions(NamedTuple):
 
 
 def beginning(front: Front, user: str | None, options: SessionOptions) -> Setting:
-    """Return for ``open_chat`` which session is meant, and what of it stays; a person may be asked which.
+    """Return for ``open_chat`` which session is meant, and what is kept of it; may ask the person which one.
 
     Raises:
-        NotFound: There is no session to go on with or to fork.
+        NotFound: There is no session to continue or to fork.
     """
     session, fork = options.session, options.fork
     if options.picks is not None and user is not None:
@@ -354,7 +354,7 @@ def beginning(front: Front, user: str | None, options: SessionOptions) -> Settin
 
 
 def _require_id(session: str) -> None:
-    """Raise where an id would break the lists in which it stands, a line each.
+    """Raise if an id would break the one-line-per-session lists.
 
     Raises:
         UsageError: It is empty, longer than ``LONGEST_ID``, or not one line of visible characters.
@@ -366,7 +366,7 @@ def _require_id(session: str) -> None:
 
 
 def _picked(front: Front, user: str, agent: str | None) -> str:
-    """Ask a person which session they mean."""
+    """Let the person choose the session."""
     if not (front.interactive and sys.stdout.isatty()):
         raise UsageError("Nobody can choose from a list here: name a session with --session, or take the last with -c.")
     last_session(front.workspace, user, agent)

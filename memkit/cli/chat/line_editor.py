@@ -63,7 +63,7 @@ def _keys() -> KeyBindings:
         if "\n" not in pasted:
             buffer.insert_text(pasted)
             return
-        # The marks say whose words they are; whoever pastes their own takes them away again.
+        # The marks say whose words they are; anyone who pastes their own words removes the marks again.
         before = "" if buffer.document.text_before_cursor.endswith("\n") or not buffer.text else "\n"
         buffer.insert_text(f"{before}{as_brought(pasted)}\n")
 
@@ -78,7 +78,7 @@ def _keys() -> KeyBindings:
 
 
 class SpokenHistory(History):
-    """What the user said before, read from the turns that are kept with their consent.
+    """The user's earlier messages, read from the turns that are kept with their consent.
 
     Nothing else is written: what is forgotten, sealed or erased there is so here as well, and a conversation that
     leaves no trace leaves none here.
@@ -94,7 +94,7 @@ class SpokenHistory(History):
             return
         turns = (turn for turn in self._conversation.agent.recall.everything(self._conversation.user))
         said = (turn for turn in turns if turn.role == "user" and turn.text != HEARTBEAT)
-        # What a program put into a turn under the user's role comes after the words that opened it.
+        # Text that a program added to a turn under the user's role comes after the words that opened it.
         opening = [next(group) for _, group in groupby(said, key=lambda turn: (turn.session_id, turn.turn_id))]
         last = ""
         for turn in sorted(opening, key=lambda turn: turn.at, reverse=True):
@@ -103,18 +103,18 @@ class SpokenHistory(History):
             last = turn.text
 
     def store_string(self, string: str) -> None:
-        """Keep nothing: the turn itself is kept."""
+        """Store nothing: the turn itself is kept."""
 
 
 class SlashCompleter(Completer):
-    """Completes slash commands, and what may stand behind each."""
+    """Completes slash commands and their arguments."""
 
     def __init__(self, conversation: TerminalConversation) -> None:
         self._conversation = conversation
         self._files = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Yield what fits before the cursor."""
+        """Yield the completions at the cursor."""
         text = document.text_before_cursor
         name, space, argument = text.partition(" ")
         if not text.startswith("/") or "\n" in text:

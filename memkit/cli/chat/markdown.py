@@ -1,4 +1,4 @@
-"""What a conversation shows on a terminal: Markdown, drawn block by block, code line by line, each once."""
+"""Display of a conversation on a terminal: Markdown, drawn once, block by block and code line by line."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from rich.text import Text
 
 from memkit.runtime.host.terminal import harmless
 
-# Markdown that arrives in pieces, cut where what came before can be shown for good.
+# Markdown that arrives in pieces, split where the text before is final.
 
 FENCE = re.compile(r"(?P<indent> *)(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
 ITEM = re.compile(r"([-*+]|\d{1,9}[.)])(\s|$)")
 _GOES_ON = re.compile(r"[ \t]+\S|([-*+]|\d{1,9}[.)])\s")
 _UNDECIDED = re.compile(r"[ \t]*$|[-*+]$|\d{1,9}[.)]?$")
 _MOST_INDENTED = 3
-"""Spaces before a fence; behind more of them it is text, or belongs to an item of a list."""
+"""The most spaces before a fence; with more it is text, or belongs to an item of a list."""
 _IN_ITEM = 2
-"""Spaces from which on a fence may belong to an item."""
+"""Number of spaces from which a fence may belong to an item."""
 _HALF_FENCE = re.compile(r" *(`{1,2}|~{1,2})$")
-"""A line that broke off where code was to begin or to end."""
+"""A line that ended in the middle of a code mark."""
 
 
 class Piece(NamedTuple):
-    """Text that nothing which follows can change any more."""
+    """Text that later input can no longer change."""
 
     kind: Literal["block", "opening", "code", "closing"]
-    """A block as a whole, or of fenced code: the opening fence, lines, the closing fence."""
+    """A whole block, or a part of fenced code: the opening fence, lines, the closing fence."""
     text: str
     indent: int = 0
-    """Spaces before its lines where it goes on with the item of a list that came before."""
+    """Spaces before its lines if it continues an earlier item of a list."""
 
 
 class Blocks:
-    r"""Cuts a text into paragraphs, lists and lines of code, the same however it arrives; joined, they are the text.
+    r"""Splits a text into paragraphs, lists and lines of code, however it arrives; joined, they give the text.
 
     >>> blocks = Blocks()
     >>> [[piece.text for piece in blocks.feed(text)] for text in ("First.\n", "\nSec", "ond.\n```\nx =", " 1\n")]
@@ -55,18 +55,18 @@ class Blocks:
     def __init__(self) -> None:
         self._block = ""
         self._rest = ""
-        """What came of the line that has not ended yet."""
+        """The part that has arrived of the current line."""
         self._fence = ""
-        """What opened the code that runs."""
+        """The fence that opened the current code."""
         self._shows_code = False
-        """Whether the code that runs is shown as such, so that its lines are pieces."""
+        """Whether the current code is displayed as code, so that its lines are pieces."""
         self._item = 0
-        """Spaces before what goes on with the item in which code stood."""
+        """Spaces before the continuation of the item that held code."""
         self._paused = False
         """Whether the block, a list, may end with the next line."""
 
     def feed(self, text: str) -> list[Piece]:
-        """Take in more of the text and return the pieces that it completes."""
+        """Add more of the text and return the pieces that it completes."""
         done: list[Piece] = []
         *lines, rest = (self._rest + text).split("\n")
         for line in lines:
@@ -77,7 +77,7 @@ class Blocks:
         return _joined(done)
 
     def close(self) -> list[Piece]:
-        """Return what is left."""
+        """Return the remaining pieces."""
         if _HALF_FENCE.match(self._rest):
             left = [*self._end(), Piece("closing", self._rest, self._item)]
         else:
@@ -120,13 +120,13 @@ class Blocks:
         return done
 
     def _item_of(self, indent: int) -> int:
-        """Return how many spaces stand before what belongs to the same item as code does; none where to no item."""
+        """Return the indent of text in the same item as code; zero if it belongs to none."""
         if self._is_list() and indent >= self._item + _IN_ITEM:
             return indent
         return self._item
 
     def _closes(self, fence: re.Match[str] | None) -> bool:
-        """Return whether a line ends the code that runs, and note it."""
+        """Return whether a line ends the current code, and record it."""
         if fence is None or not fence["marks"].startswith(self._fence) or fence["info"].strip():
             return False
         self._fence, self._shows_code = "", False
@@ -141,7 +141,7 @@ class Blocks:
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
-    """Return pieces in which lines of code that came together are one."""
+    """Return the pieces with lines of code that arrived together joined into one."""
     joined: list[Piece] = []
     for piece in pieces:
         if joined and joined[-1].kind == piece.kind == "code":
@@ -151,19 +151,19 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
     return joined
 
 
-# Fenced code, drawn line by line as it comes.
+# Fenced code, drawn line by line as it arrives.
 
 LOOKED_BACK = 100
-"""Lines before a new one that decide in which colours it is drawn: enough for a long string, and soon read again."""
+"""Lines before a new one that decide its colours: enough for a long string, and quick to read again."""
 
 
 def code(text: str, language: str, lines: tuple[int, int] | None = None) -> Syntax:
-    """Return code in colours, on the terminal's own background; of it only ``lines`` where they are given."""
+    """Return highlighted code on the terminal's own background; only ``lines`` of it, if given."""
     return Syntax(text, language, theme="ansi_dark", background_color="default", word_wrap=True, line_range=lines)
 
 
 def dedented(text: str, indent: int) -> str:
-    r"""Return lines without the spaces that what they belong to has, too, as far as they have them.
+    r"""Return lines without the indent of the item they belong to, as far as they have it.
 
     >>> dedented("  one\n    two\nthree", 2)
     'one\n  two\nthree'
@@ -172,10 +172,10 @@ def dedented(text: str, indent: int) -> str:
 
 
 class CodeLines:
-    """The code of one fence as far as it came; empty lines wait for one that is not, as the last ones are not drawn."""
+    """The code of one fence so far; empty lines wait for a non-empty one, because trailing ones are not drawn."""
 
     def __init__(self, opening: str) -> None:
-        """Begin behind a line that opens a fence."""
+        """Begin after a line that opens a fence."""
         fence = FENCE.match(opening)
         self._indent = len(fence["indent"]) if fence else 0
         self._language = (fence["info"].split() if fence else []) or ["text"]
@@ -188,7 +188,7 @@ class CodeLines:
         return self._drawn > 0
 
     def more(self, text: str) -> Iterator[Syntax]:
-        """Take in more lines and yield the drawing of those that can be shown now."""
+        """Add more lines and yield drawings of those that can be displayed now."""
         self._lines += dedented(text.removesuffix("\n"), self._indent).split("\n")
         end = len(self._lines)
         while end > self._drawn and not self._lines[end - 1].strip():
@@ -200,33 +200,33 @@ class CodeLines:
             self._drawn = end
 
 
-# What a conversation shows on a terminal: Markdown, drawn block by block, code line by line, each once.
+# Display of a conversation on a terminal: Markdown, drawn once, block by block and code line by line.
 
 LEVEL = 3
-"""Columns by which rich sets in each level of a list."""
+"""Columns by which rich indents each level of a list."""
 
 
 class MarkdownPage:
-    """Draws an answer as it comes, dim lines beside it, and a sign of waiting that leaves nothing behind."""
+    """Draws an answer as it arrives, dim lines beside it, and a progress sign that leaves nothing behind."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False, markup=False, emoji=False)
         self._sign: Status | None = None
         self._blocks = Blocks()
         self._code: CodeLines | None = None
-        """The code that runs."""
+        """The current code."""
         self._is_apart = False
-        """Whether an empty line belongs between what was drawn of the answer and what comes."""
+        """Whether an empty line belongs between the drawn part of the answer and the next."""
         self._is_in_item = False
-        """Whether what was drawn last belongs to the item of a list, which may go on without an empty line."""
+        """Whether the last drawn block belongs to a list item, which may continue without an empty line."""
 
     def say(self, text: str) -> None:
-        """Draw what of the answer is complete now."""
+        """Draw the part of the answer that is complete."""
         for piece in self._blocks.feed(text):
             self._take(piece)
 
     def end(self, *, is_remark: bool = False) -> None:
-        """Draw what is left of the answer."""
+        """Draw the rest of the answer."""
         self.still()
         for piece in self._blocks.close():
             self._take(piece)
@@ -234,18 +234,18 @@ class MarkdownPage:
         self._is_apart = self._is_in_item = False
 
     def aside(self, text: str) -> None:
-        """Draw a dim line on what happens beside the answer."""
+        """Draw a dim line about an event beside the answer."""
         self.still()
         self._console.print(Text(harmless(f"· {text}"), style="dim"))
 
     def wait(self, doing: str) -> None:
-        """Show what is worked on, below the answer as it grows, until it ends or something else is drawn."""
+        """Show the current activity below the answer until it ends or something else is drawn."""
         self.still()
         self._sign = self._console.status(Text(harmless(doing), style="dim", no_wrap=True, overflow="ellipsis"))
         self._sign.start()
 
     def still(self) -> None:
-        """Take the sign of waiting away."""
+        """Remove the progress sign."""
         if self._sign is not None:
             self._sign.stop()
             self._sign = None
@@ -270,21 +270,21 @@ class MarkdownPage:
             self._is_apart = True
 
     def _set_apart(self, *, goes_on: bool) -> None:
-        """Leave an empty line before what comes, unless it goes on with an item of a list, or its list."""
+        """Leave an empty line before the next block, unless it continues a list or one of its items."""
         if self._is_apart and not goes_on:
             self._console.print()
         self._is_apart = False
         self._is_in_item |= goes_on
 
     def _below_item(self, drawing: RenderableType, indent: int) -> RenderableType:
-        """Return a drawing below the words of the item to which it belongs."""
+        """Return a drawing below the words of the item that it belongs to."""
         if not indent:
             return drawing
         left = math.ceil(indent / LEVEL) * LEVEL
         return Padding(drawing, (0, 0, 0, min(left, self._console.width // 2)))
 
     def _draw(self, block: RenderableType) -> None:
-        """Draw a block without the empty lines that some have around them."""
+        """Draw a block without the empty lines around it."""
         rows = self._console.render_lines(block, pad=False)
         full = [number for number, row in enumerate(rows) if any(segment.text.strip() for segment in row)]
         if full:
@@ -292,7 +292,7 @@ class MarkdownPage:
 
 
 class _PlainHeading(Heading):
-    """A heading at the left, where the answer begins."""
+    """A heading aligned left with the answer."""
 
     def __rich_console__(self, console: Any, options: Any) -> Any:
         """Yield the words in bold."""
@@ -302,7 +302,7 @@ class _PlainHeading(Heading):
 
 
 class _BareCode(CodeBlock):
-    """Code that belongs to something else, such as an item of a list."""
+    """Code inside another block, such as an item of a list."""
 
     def __rich_console__(self, console: Any, options: Any) -> Any:
         """Yield the code."""
@@ -310,10 +310,9 @@ class _BareCode(CodeBlock):
 
 
 class SafeMarkdown(Markdown):
-    """Markdown in which nothing that a model wrote disappears or turns into something else.
+    """Markdown that neither drops nor reinterprets anything a model wrote.
 
-    Tags, entities and definitions of links stay the text they are, the target of a link is shown, and a line ends where
-    it ended.
+    Tags, entities and link definitions stay plain text, link targets are shown, and line breaks are kept.
     """
 
     elements = {  # noqa: RUF012 - as rich declares it

@@ -1,4 +1,4 @@
-"""Which page fits where standard output goes."""
+"""Choose the page that fits standard output."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from memkit.runtime.host.terminal import fitted, harmless, is_able_terminal, one
 from memkit.runtime.loop.reply import Event, Listener
 from memkit.runtime.memory.gate.secrets import mask
 
-# What a conversation prints as plain text: without colours, on a terminal that knows no more.
+# Plain-text display of a conversation, without colours, on a terminal that supports no more.
 
 
 class Page(Protocol):
-    """Where a turn is shown while it happens."""
+    """Where a turn is displayed while it happens."""
 
     def say(self, text: str) -> None:
-        """Show more of the answer."""
+        """Display more of the answer."""
 
     def end(self, *, is_remark: bool = False) -> None:
-        """Show what is held back of the answer, or of what a model remarked before a call: it is complete."""
+        """Display the held-back part of the answer, or of a model's remark before a call: it is complete."""
 
     def aside(self, text: str) -> None:
-        """Show a line on what happens beside the answer."""
+        """Display a line about an event beside the answer."""
 
     def wait(self, doing: str) -> None:
-        """Show that something is worked on, until the next thing is shown."""
+        """Display an activity until the next thing is displayed."""
 
     def still(self) -> None:
         """Make room for something else, such as a question."""
 
 
 class PlainPage:
-    """Prints text as it comes and as it is, but for what a terminal would obey."""
+    """Prints text as it arrives, unchanged except for terminal control codes."""
 
     def __init__(self) -> None:
         self._is_within_line = False
@@ -54,12 +54,12 @@ class PlainPage:
             click.echo()
 
     def aside(self, text: str) -> None:
-        """Print a line on what happens beside the answer, on standard error."""
+        """Print a line about an event on standard error."""
         self.end()
         click.echo(fitted(harmless(f"· {text}")), err=True)
 
     def wait(self, doing: str) -> None:
-        """Print nothing: a sign that cannot be taken away again is no sign."""
+        """Print nothing: a progress sign that cannot be removed is no use."""
 
     def still(self) -> None:
         """End the line."""
@@ -67,7 +67,7 @@ class PlainPage:
 
 
 def open_page(*, is_talk: bool) -> Page | None:
-    """Return where turns are shown while they happen; None where only the answer is wanted, as in a pipe."""
+    """Return where turns are displayed while they happen; None if only the answer is wanted, as in a pipe."""
     forced = bool(os.environ.get("FORCE_COLOR"))
     if forced or (is_able_terminal() and not os.environ.get("NO_COLOR")):
         from memkit.cli.chat.markdown import MarkdownPage
@@ -76,11 +76,11 @@ def open_page(*, is_talk: bool) -> Page | None:
     return PlainPage() if is_talk or sys.stdout.isatty() else None
 
 
-# What listens to a turn on behalf of a stream that may fail: full, or without anybody who still reads it.
+# Listener for a stream that may fail: because it is full, or nobody reads it any more.
 
 
 class Outlet:
-    """Passes events on until the stream fails; the turn goes on: what is done and kept does not depend on it."""
+    """Passes events on until the stream fails; the turn goes on: its work does not depend on being displayed."""
 
     def __init__(self, listen: Listener) -> None:
         self._listen = listen
@@ -95,43 +95,43 @@ class Outlet:
                 self._fault = fault
 
     def check(self) -> None:
-        """Raise, once and after the turn, what the stream failed with."""
+        """Raise the stream's error, once and after the turn."""
         fault, self._fault = self._fault, None
         if fault is not None:
             raise fault
 
 
-# What one turn prints for another program: the answer and nothing else, as soon as it is known to be the answer.
+# Output of one turn for another program: the answer alone, as soon as it is known to be the answer.
 
 HELD = 80
-"""Characters, a line, that wait until it is clear that a model answers with them and makes no remark before a call."""
+"""Characters held back (one line) until it is clear that the text is an answer, not a remark before a call."""
 
 
 class PipePage(PlainPage):
-    """Prints the answer while it comes; a remark before a call is no part of it, unless it is longer than a line."""
+    """Prints the answer while it arrives; a remark before a call is not part of it, unless longer than a line."""
 
     def __init__(self) -> None:
         super().__init__()
         self._held = ""
 
     def say(self, text: str) -> None:
-        """Print more of the answer once it is longer than what is held back."""
+        """Print more of the answer once it is longer than the held-back limit."""
         self._held += text
         if self._is_within_line or len(self._held) > HELD:
             self._release()
 
     def end(self, *, is_remark: bool = False) -> None:
-        """Print what was held back, unless it was a remark."""
+        """Print the held-back text, unless it was a remark."""
         if not is_remark:
             self._release()
         self._held = ""
         super().end()
 
     def aside(self, text: str) -> None:
-        """Print nothing: whoever reads has asked for the answer."""
+        """Print nothing: the reader asked for the answer only."""
 
     def still(self) -> None:
-        """End a line that was begun; what is held back belongs to an answer that did not come."""
+        """End a line that was begun; held-back text belongs to an answer that did not arrive."""
         super().end()
 
     def _release(self) -> None:
@@ -139,28 +139,28 @@ class PipePage(PlainPage):
         super().say(held)
 
 
-# A turn as it is shown while it happens: the answer as it comes, with a line on each thing beside it.
+# Display of a turn while it happens: the answer as it arrives, with a line about each event beside it.
 
 WIDTH = 100
 VALUE, VALUES = 40, 6
 MOST_IDS = 5
-"""How much of an argument is shown, and how many."""
+"""The most ids and characters of an argument that are displayed."""
 LOOKED_AT = 10_000
-"""Characters of an argument in which secrets are looked for; of the rest nothing is shown."""
+"""Characters of an argument that are scanned for secrets; the rest is not displayed."""
 THINKING = "thinking …"
 
 
 class PageShowing:
-    """Listens to the turns of a conversation and puts them on a page, each text once."""
+    """Listens to the turns of a conversation and displays them on a page, each text once."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
         self._said = ""
-        """What came of the model's present answer and was handed to the page."""
+        """The part of the model's current answer that was passed to the page."""
         self._space = ""
-        """What came behind it and is nothing unless more comes."""
+        """Whitespace after it, which is dropped unless more text arrives."""
         self._beside: list[str] | None = None
-        """Lines on what happened since the model's answer was complete; they wait for what the end adds to it."""
+        """Lines about events since the model's answer was complete; they wait for what the end adds to it."""
         self._kinds: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
             "turn_opened": lambda data: self._begin(),
             "model_asked": lambda data: self._begin(),
@@ -171,7 +171,7 @@ class PageShowing:
         }
 
     def __call__(self, event: Event) -> None:
-        """Show what an event tells."""
+        """Display an event."""
         if event.kind in self._kinds:
             self._kinds[event.kind](event.data)
         elif line := line_on(event):
@@ -202,7 +202,7 @@ class PageShowing:
             self._page.say(text)
 
     def _settle(self, data: Mapping[str, Any]) -> None:
-        """Show what an answer holds that was not shown while it came."""
+        """Display the part of an answer that was not displayed while it arrived."""
         self._say(self._unsaid(data["text"]))
         if data["tool_calls"]:
             self._page.end(is_remark=True)
@@ -211,7 +211,7 @@ class PageShowing:
             self._beside = []
 
     def _close(self, data: Mapping[str, Any]) -> None:
-        """Show what the end of the turn adds, by itself: the model may have left a paragraph or its code open."""
+        """Display what the end of the turn adds, separately: the model may have left a paragraph or code block open."""
         rest = self._unsaid(data.get("message", self._said))
         if rest and self._said:
             self._page.end()
@@ -221,7 +221,7 @@ class PageShowing:
         self._show_beside()
 
     def _unsaid(self, text: str) -> str:
-        """Return what of ``text``, which is what holds, was not said; all of it where something else was said."""
+        """Return the unsaid part of ``text``, the final answer; all of it if something else was said."""
         text, self._space = text.strip(), ""
         if not text.startswith(self._said):
             self._page.end()
@@ -235,7 +235,7 @@ class PageShowing:
 
 
 def line_on(event: Event) -> str | None:
-    """Return what is worth a line of an event, or None.
+    """Return a line about an event if it deserves one, else None.
 
     >>> line_on(Event("paged_out", {"messages": 4, "tokens": 812, "summary": "…"}))
     'paged out 4 messages (812 tokens); /search and questions still find them'
@@ -250,7 +250,7 @@ def line_on(event: Event) -> str | None:
         size = f"{data['messages']} message{'' if data['messages'] == 1 else 's'} ({data['tokens']} tokens)"
         return f"paged out {size}; /search and questions still find them"
     if event.kind == "call_finished" and data["error"]:
-        # The answer says more on what a policy stopped, so here its name is enough.
+        # The answer says more about what a policy stopped, so its name is enough here.
         text = data["text"].partition(":")[0] if data["text"].startswith("Policy ") else data["text"]
         return one_line(mask(f"{data['name']}: {text[:LOOKED_AT]}"), WIDTH)
     if event.kind == "chore":
@@ -259,7 +259,7 @@ def line_on(event: Event) -> str | None:
 
 
 def what_came(found: Sequence[str | Mapping[str, Any]]) -> str:
-    """Return what a search brought: the ids of records, or the turns of each session.
+    """Return what a search found: the ids of records, or the turns of each session.
 
     >>> what_came([{"session": "monday", "turn": 3}, {"session": "monday", "turn": 1}])
     'turns 1, 3 of monday'
@@ -277,7 +277,7 @@ def what_came(found: Sequence[str | Mapping[str, Any]]) -> str:
 
 
 def missed_by(search: Mapping[str, Any]) -> str:
-    """Return in brackets which tiers did not hold what was searched for, nothing where that was not looked at.
+    """Return in brackets the tiers that did not hold what was searched for, or nothing if none was checked.
 
     >>> missed_by({"missed": ["core", "messages"]})
     ' (not in core or messages)'
@@ -286,7 +286,7 @@ def missed_by(search: Mapping[str, Any]) -> str:
 
 
 def call_line(name: str, args: Mapping[str, Any]) -> str:
-    """Return a tool call on one line, shortened, and without the secrets that logs do not hold either.
+    """Return a tool call on one line, shortened, and without the secrets that logs omit as well.
 
     >>> call_line("outbox", {"message": "hello", "to": "bob"})
     'outbox(message: hello, to: bob)'
@@ -297,7 +297,7 @@ def call_line(name: str, args: Mapping[str, Any]) -> str:
 
 
 def _argument(name: str, value: str) -> str:
-    """Return a named value; the name tells what a value such as a password is."""
+    """Return a named value; the name shows whether it is secret, such as a password."""
     return one_line(mask(f"{name}: {value[:LOOKED_AT]}"), len(name) + 2 + VALUE)
 
 

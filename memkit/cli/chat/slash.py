@@ -1,4 +1,4 @@
-"""Slash commands of a chat: what a person may ask of the program itself, without the model."""
+"""Slash commands of a chat: requests to the program itself, without the model."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from memkit.use_cases.memory import mark_entry, undo_turn
 from memkit.use_cases.models import model_named
 from memkit.use_cases.recall import search_memory
 
-# The slash commands that look back on a turn: ``/why`` explains it, ``/undo`` takes back what it wrote.
+# The slash commands about past turns: ``/why`` explains one, ``/undo`` takes back what it wrote.
 
 SHOWN = 20
-"""How many losers of a search are named."""
+"""The most losers of a search that are named."""
 
 Named = Callable[[str], str]
-"""Return a record's id with the beginning of its text."""
+"""Returns a record's id with the beginning of its text."""
 
 
 def show_reasons(conversation: TerminalConversation, argument: str) -> str:
-    """Return why a turn went as it did: the last one, or the one whose number is given."""
+    """Return the reasons for a turn's course: the last one's, or those of the turn whose number is given."""
     turn = _number(argument, "/why")
     account = explain_turn(conversation.workspace, user=conversation.user, session=conversation.session, turn=turn)
     if account.turn is None:
@@ -48,7 +48,7 @@ def show_reasons(conversation: TerminalConversation, argument: str) -> str:
 
 
 def undo(conversation: TerminalConversation, argument: str) -> str:
-    """Take back what the last turn that wrote anything wrote, or the turn whose number is given."""
+    """Take back the writes of the last turn that wrote anything, or of the turn whose number is given."""
     turn = _number(argument, "/undo")
     undone = undo_turn(conversation.workspace, user=conversation.user, session=conversation.session, turn=turn)
     if undone.turn is None or not (undone or undone.before):
@@ -72,7 +72,7 @@ def undo(conversation: TerminalConversation, argument: str) -> str:
 
 
 def approve(conversation: TerminalConversation, argument: str) -> str:
-    """Release what waits for a person: a record, an edit of core memory, or what an agent wanted done to a record."""
+    """Release what waits for a person: a record, an edit of core memory, or an agent's request to change a record."""
     if not argument:
         raise UsageError("/approve needs the id of what waits: /approve ID.")
     require_person("/approve")
@@ -84,7 +84,7 @@ def approve(conversation: TerminalConversation, argument: str) -> str:
 
 
 def clean(conversation: TerminalConversation, _argument: str) -> str:
-    """Take what came from outside, and what was made of it, out of the conversation."""
+    """Remove outside content, and whatever was made of it, from the conversation."""
     left = conversation.agent.clean()
     return f"Clean: {left} messages left the conversation. They stay findable, and mark what finds them."
 
@@ -130,7 +130,7 @@ def _search(search: Mapping[str, Any], named: Named) -> Iterator[str]:
 
 
 def _asked(query: str | None) -> str:
-    """Return what was searched for; without the user's consent their words are not in the account."""
+    """Return the query of a search; without the user's consent the account omits their words."""
     if query is None:
         return "words that were not kept"
     return f"“{one_line(query, 80)}”" if query.strip() else "with no words to look for"
@@ -144,7 +144,7 @@ def _write(event: Mapping[str, Any], named: Named) -> str:
 
 
 def _way(choice: Mapping[str, Any] | None, outcome: str) -> Iterator[str]:
-    """Yield which way a task was solved, and what else was considered."""
+    """Yield how a task was solved, and what else was considered."""
     if choice is None:
         yield f"planned: {outcome}"
         return
@@ -160,14 +160,14 @@ def _verdict(event: Mapping[str, Any]) -> Iterator[str]:
         yield f"policy {found['name']} decided {found['decision']} on {event['tool']}: {one_line(found['reason'], 160)}"
 
 
-# The slash commands on what is remembered: ``/memory``, ``/core``, ``/search`` and ``/export``.
+# The slash commands about memory: ``/memory``, ``/core``, ``/search`` and ``/export``.
 
 ON_AGAIN = "Memory is on again. What was said while it was off is not kept, and has left the prompt."
 CONSENT = {True: "granted", False: "withdrawn", None: "not given yet"}
 
 
 def show_memory(conversation: TerminalConversation, argument: str) -> str:
-    """Return the newest records of the user, or all there is to one; ``off`` and ``on`` switch whether more is kept."""
+    """Return the user's newest records, or everything about one; ``off`` and ``on`` switch memory for this chat."""
     if argument in ("off", "on"):
         was_off = conversation.agent.is_off_record
         conversation.agent.switch_memory(on=argument == "on")
@@ -190,7 +190,7 @@ def _listed(record: Record) -> str:
 
 
 def _open(conversation: TerminalConversation) -> Iterator[str]:
-    """Yield what stands open between records of the user, and what waits for a person."""
+    """Yield the open questions between records of the user, and what waits for a person."""
     archive, user = conversation.workspace.archive, conversation.user
     for question in archive.open_questions(user_id=user, most=LOOKED_AT)[:SHOWN]:
         ids = " or ".join(f"[{one_line(id)}]" for id in question.ids)
@@ -200,20 +200,20 @@ def _open(conversation: TerminalConversation) -> Iterator[str]:
 
 
 def records_of(conversation: TerminalConversation) -> Iterable[tuple[str, str]]:
-    """Return what ``/memory`` takes: its switches, and the user's records by id, the newest first."""
+    """Return the arguments of ``/memory``: its switches, and the user's records by id, newest first."""
     yield from (("off", "Keep nothing of what is said from now on."), ("on", "Keep again what is agreed to."))
     records = conversation.workspace.archive.records(user_id=conversation.user)
     yield from ((record.id, record.text) for record in reversed(records))
 
 
 def show_core(conversation: TerminalConversation, _argument: str) -> str:
-    """Return the sections of core memory that hold something."""
+    """Return the sections of core memory that are not empty."""
     sections = {name: text for name, text in conversation.agent.main.core.items() if text}
     return "\n".join(f"{name}:\n{text}" for name, text in sections.items()) or "Core memory is empty."
 
 
 def search(conversation: TerminalConversation, argument: str) -> str:
-    """Return what long-term memory holds about some words."""
+    """Return the records in long-term memory that fit some words."""
     if not argument:
         raise UsageError("/search needs words to look for: /search coffee.")
     report = search_memory(conversation.workspace, argument, conversation.user)
@@ -227,7 +227,7 @@ def search(conversation: TerminalConversation, argument: str) -> str:
 
 
 def export(conversation: TerminalConversation, argument: str) -> str:
-    """Return the turns of this session, or write them to a file that is not there yet."""
+    """Return the turns of this session, or write them to a file that does not exist yet."""
     kept = conversation.agent.recall.turns(conversation.session, conversation.user)
     turns = [{"at": turn.at, "role": turn.role, "text": turn.text, "turn": turn.turn_id} for turn in kept]
     text = "\n".join(json.dumps(turn, ensure_ascii=False) for turn in turns)
@@ -235,7 +235,7 @@ def export(conversation: TerminalConversation, argument: str) -> str:
         return text or "Nothing was kept of this session."
     path = Path(argument).expanduser()
     try:
-        # What was said here is for this user of the machine only.
+        # The conversation is for this user of the machine only.
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")
@@ -265,11 +265,11 @@ def _facts(data: Mapping[str, object]) -> list[tuple[str, object]]:
     return [(name.removesuffix("_id"), data[name]) for name in (*wanted, "valid_until") if data.get(name) is not None]
 
 
-# The slash commands on what the agent works with: ``/context``, ``/skills`` and ``/policy``.
+# The slash commands about the agent's surroundings: ``/context``, ``/skills`` and ``/policy``.
 
 BAR = 30
 APART = "summary_"
-"""How the counts of what summaries cost begin."""
+"""The prefix of the counts that summaries cost."""
 
 
 def show_context(conversation: TerminalConversation, _argument: str) -> str:
@@ -286,13 +286,13 @@ def show_context(conversation: TerminalConversation, _argument: str) -> str:
 
 
 def show_task(conversation: TerminalConversation, _argument: str) -> str:
-    """Return the task at hand: what is done of it, wanted, decided, and what comes next."""
+    """Return the current task: what is done, wanted and decided, and what comes next."""
     working = working_lines(conversation.agent.tasks.working)
     return "\n".join(one_line(line, 160) for line in working) or "No task is at hand."
 
 
 def meter(name: str, tokens: int, budget: int) -> str:
-    """Return a line with a bar; whatever is there at all is seen.
+    """Return a line with a bar; anything above zero is visible.
 
     >>> meter("core", 2000, 8000)
     '  core        ████████······················   2,000  25 %'
@@ -303,7 +303,7 @@ def meter(name: str, tokens: int, budget: int) -> str:
 
 
 def cost(usage: Mapping[str, int]) -> str:
-    """Return what a session cost, and how much of that is a guess.
+    """Return what a session cost, and how much of that is an estimate.
 
     >>> cost({"input": 1200, "output": 30, "requests": 4, "cached": 800, "estimated": 1})
     'The model was asked 4 times: 1,200 tokens in (800 from its cache), 30 out. Of 1 answer they are estimated.'
@@ -327,7 +327,7 @@ def _times(number: int) -> str:
 
 
 def show_model(conversation: TerminalConversation, argument: str) -> str:
-    """Return who answers, or let another model of the same provider answer from now on, once its server knows it."""
+    """Return the name of the model, or switch to another model of the same provider, if its server knows it."""
     if not argument:
         model = conversation.agent.model
         how = "/model NAME lets another one answer" if hasattr(model, "vendor") else "'memkit setup' chooses another"
@@ -373,21 +373,21 @@ def policies_of(conversation: TerminalConversation) -> Iterable[tuple[str, str]]
 
 
 Words = Callable[[TerminalConversation], Iterable[tuple[str, str]]]
-"""What may stand behind a command, each with a word on what it is."""
+"""The possible arguments of a command, each with a short description."""
 
 
 def no_words(_conversation: TerminalConversation) -> Iterable[tuple[str, str]]:
-    """Return that nothing in particular may."""
+    """Return that there are no particular arguments."""
     return ()
 
 
 FILES: Words = lambda _conversation: ()  # noqa: E731 - a mark: the editor completes the names of files
-"""The words of a command that takes a file."""
+"""The arguments of a command that takes a file."""
 
 
 @dataclass(frozen=True)
 class SlashCommand:
-    """What a command does, and what is said about it."""
+    """What a command does, and its help."""
 
     run: Callable[[TerminalConversation, str], str]
     about: str
@@ -396,7 +396,7 @@ class SlashCommand:
 
 
 def run_slash(conversation: TerminalConversation, line: str) -> str:
-    """Run a line such as ``/search coffee`` and return what it shows."""
+    """Run a line such as ``/search coffee`` and return its output."""
     name, _, argument = line.strip().partition(" ")
     if name not in COMMANDS:
         raise UsageError(f"There is no {name}.{suggestion(name, COMMANDS)} /help lists the commands.")

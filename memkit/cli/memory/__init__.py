@@ -1,1 +1,1 @@
-"""``memkit memory``: long-term memory, one command or one family of commands a file."""
+"""``memkit memory``: long-term memory, one command or one family of commands per file."""

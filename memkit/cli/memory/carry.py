@@ -1,4 +1,4 @@
-"""``memkit memory export | import``: carry what is remembered from one store or system to another."""
+"""``memkit memory export | import``: carry memories from one store or system to another."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MAPPED = ("text", "id", "user_id", "agent_id", "session_id", "created_at", "valid_until", "tags")
 """Fields that ``--map`` may name."""
 STEP = 200
-"""Memories between two words of progress."""
+"""Memories between two progress messages."""
 COUNTED = {
     "records": ("record", "records"),
     "events": ("event", "events"),
@@ -52,9 +52,9 @@ COUNTED = {
     "access": ("count of recalls", "counts of recalls"),
     "audit": ("line of the audit log", "lines of the audit log"),
 }
-"""What an export holds, as one and as several."""
+"""The contents of an export, in singular and plural."""
 SHOWN = 20
-"""How many refused memories, or statements that an erasure takes, a person is shown; ``--json`` has all of them."""
+"""The most refused memories, or statements to be erased, that a person is shown; ``--json`` has all."""
 
 
 @memkit_command("export")
@@ -62,7 +62,7 @@ SHOWN = 20
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write FILE instead.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def export(front: Front, user: str | None, out: Path | None, force: bool) -> None:
-    """Write everything held on USER, one JSON object a line, to standard output or to a file only you can read."""
+    """Write everything held on USER, one JSON object per line, to standard output or to a file only you can read."""
     from memkit.use_cases.carry import ImportAccount, export_memory
 
     workspace = front.workspace
@@ -95,17 +95,17 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
 @memkit_command("import")
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, allow_dash=True))
 @click.option(
-    "--format", "format_name", type=SuggestingChoice(list(FORMATS)), help="What FILE is (default: what it shows to be)."
+    "--format", "format_name", type=SuggestingChoice(list(FORMATS)), help="The format of FILE (default: detected)."
 )
 @click.option("--user", type=User(), help="Whose memories they are; those of another user are refused.")
-@click.option("--restore", is_flag=True, help="Bring a user back from an export, unjudged, with everything it holds.")
+@click.option("--restore", is_flag=True, help="Restore a user from an export, unjudged, with everything it holds.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each, and keep nothing.")
 @click.option("--mine", is_flag=True, help="They are your own, and nobody else wrote into them: recall shows them.")
 @click.option(
-    "--type", "kind", type=SuggestingChoice(TYPES), default="fact", show_default=True, help="What they are, unsaid."
+    "--type", "kind", type=SuggestingChoice(TYPES), default="fact", show_default=True, help="Type if none is given."
 )
 @click.option(
-    "--map", "pairs", multiple=True, metavar="OURS=THEIRS", help="What FILE calls a field, as in text=memory."
+    "--map", "pairs", multiple=True, metavar="OURS=THEIRS", help="FILE's name for a field, as in text=memory."
 )
 @click.option("--user-label", type=click.IntRange(1), metavar="N", help="The label of a namespace that is the user.")
 @executor_option
@@ -169,7 +169,7 @@ def _shown_format(front: Front, source: ImportSource) -> str:
 
 
 def _names(pairs: Sequence[str]) -> dict[str, str]:
-    """Return our field → theirs; raises ``UsageError`` for what is no such pair."""
+    """Return our field → theirs; raise ``UsageError`` for any other text."""
     found = {}
     for pair in pairs:
         ours, equals, theirs = pair.partition("=")
@@ -180,14 +180,14 @@ def _names(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def _print(lines: Iterable[str]) -> None:
-    shown = harmless if sys.stdout.isatty() else str  # a program that reads along gets every byte as it is
+    shown = harmless if sys.stdout.isatty() else str  # a program that reads along gets the exact bytes
     for line in lines:
         sys.stdout.write(f"{shown(line)}\n")
 
 
 @contextmanager
 def _source(name: str) -> Iterator[ImportSource]:
-    """Give what is imported; standard input is kept in a file without a name, because it is read twice."""
+    """Yield the source of an import; standard input goes to an unnamed file, because it is read twice."""
     from memkit.interchange.interface import ImportSource
 
     if name != "-":
@@ -287,7 +287,7 @@ def _refused_lines(refused: list[Unfit]) -> list[str]:
 
 
 def _passed_lines(passed: Iterable[Passed]) -> Iterator[str]:
-    """Yield one line for each reason why something was not imported, with what it holds for."""
+    """Yield one line for each reason that something was not imported, with the entries it applies to."""
     reasons: dict[str, Counter[str]] = {}
     for item in passed:
         reasons.setdefault(item.why, Counter())[item.what] += item.count
@@ -309,12 +309,12 @@ def _finding(unfit: Unfit) -> Diagnostic:
 
 
 def _listed(counts: Counter[str]) -> str:
-    """Return counts in words, what is remembered first."""
+    """Return counts in words, memories first."""
     listed = [f"{counts[kind]:,} {words[counts[kind] != 1]}" for kind, words in COUNTED.items() if counts[kind]]
     return ", ".join(listed) or "nothing new"
 
 
-# ``memkit memory erase``: remove everything that is held on a user, and prove it.
+# ``memkit memory erase``: remove everything held on a user, and prove it.
 
 TRACED = (
     "Words that were removed still stand where a trace is named. Read each place: what memkit wrote, such as outputs/,",
@@ -339,28 +339,28 @@ KINDS = {
     "refs_renamed": "name{s} of refs",
     "refs_dropped": "ref{s}",
 }
-"""What the counts of an erasure are of."""
+"""What each count of an erasure counts."""
 
 
 @memkit_command("erase")
-@click.option("--user", type=User(), required=True, help="Whose memory goes.")
+@click.option("--user", type=User(), required=True, help="Whose memory to erase.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Where the certificate goes, outside of git."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and change nothing.")
 @click.option("--redact", is_flag=True, help="Also replace what other files and their history quote of the user.")
-@click.option("--about", metavar="NAME", help="Only what USER's memory tells of somebody, and was drawn from it.")
+@click.option("--about", metavar="NAME", help="Only what USER's memory says of NAME, and what was drawn from it.")
 @click.option("--whole-repository", is_flag=True, help="Rewrite a repository of which the store is only a part.")
 def erase(
     front: Front, user: str, yes: bool, out: Path | None, dry_run: bool, redact: bool, about: str | None,
     whole_repository: bool,
 ) -> None:  # fmt: skip
-    """Remove everything that is held on USER from files, history and state; scan for it; write a certificate.
+    """Remove everything held on USER from files, history and state; scan for it; write a certificate.
 
     With --about only what tells of one person, firm or thing goes, with every conclusion and summary that rests on it.
 
-    Every commit that held something is made anew, so commit ids change. Exits 1 when a trace is left, or when something
+    Every commit that held something is rewritten, so commit ids change. Exits 1 when a trace is left, or when something
     is left to others, such as a remote.
     """
     from memkit.use_cases.erase_user import erase_user
@@ -372,7 +372,7 @@ def erase(
     findings: list[Diagnostic] = []
 
     def confirm(plan: ErasurePlan) -> None:
-        # A look-up by a misspelt name left a line of the audit log, so there is something to erase and to ask about.
+        # A search for a misspelt name left a line in the audit log, so there is something to erase and to confirm.
         findings.extend(front.nobody(user))
         lines = [f"{line}\n" for line in _plan_lines(plan)]
         front.confirm(f"{''.join(lines)}This cannot be undone. Erase?", yes=yes)
@@ -472,7 +472,7 @@ def _lines(erasure: Erasure) -> Iterator[str]:
 
 
 def _counted(removed: Mapping[str, int]) -> str:
-    """Return how much goes, in words."""
+    """Return how much will be removed, in words."""
     known = [_number(count, KINDS[kind]) for kind, count in removed.items() if count and kind in KINDS]
     return ", ".join(known) or "nothing but what an interrupted run left to prove"
 

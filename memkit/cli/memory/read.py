@@ -1,4 +1,4 @@
-"""``memkit memory search``, ``list``, ``get``, ``why``, ``blame`` and ``stats``: look at records."""
+"""``memkit memory search``, ``list``, ``get``, ``why``, ``blame`` and ``stats``: inspect records."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 STATUSES = ("live", "superseded", "retired", "quarantined", "rejected")
 LOOKED_AT = 50
-"""Records that nobody compared yet, of which a list or a search compares so many; 'memory list --open' does all."""
+"""The most not yet compared records that a list or a search compares; 'memory list --open' compares all."""
 
 
 @memkit_command("get")
@@ -81,7 +81,7 @@ def _event_row(event: Mapping[str, Any]) -> ListRow:
 @click.argument("key", type=KnownName("key"))
 @user_option
 def get_value(front: Front, key: str, user: str | None) -> None:
-    """Print the value that is kept under KEY, as it was put there: the newest one that nothing from outside steered."""
+    """Print the exact value stored under KEY: the newest one that nothing from outside steered."""
     from memkit.use_cases.recall import value_under
 
     record = value_under(front.workspace, key, front.workspace.user(user))
@@ -92,14 +92,12 @@ def get_value(front: Front, key: str, user: str | None) -> None:
 
 @memkit_command("list")
 @user_option
-@click.option(
-    "--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this kind; may be given again."
-)
-@click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
+@click.option("--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this type; may be repeated.")
+@click.option("--tag", "tags", multiple=True, help="Only with this label; may be repeated.")
 @click.option("--scope", type=SuggestingChoice(SCOPES), help="Only this scope.")
 @click.option("--session", type=SessionName(), help="Only from this session.")
 @click.option("--status", type=SuggestingChoice((*STATUSES, EXPIRED)), help="Only in this state (default: live).")
-@click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
+@click.option("--as-of", type=Date(), metavar="DATE", help="What was true on this date.")
 @at_option
 @click.option(
     "--open", "unsettled", is_flag=True, help="What cannot be true together, what waits, and how to settle it."
@@ -120,7 +118,7 @@ def list_command(
     limit: int | None,
     tail: int | None,
 ) -> None:
-    """List records, oldest first: those of USER and what is shared, or everybody's where no user is set."""
+    """List records, oldest first: those of USER and shared ones, or everybody's if no user is set."""
     if status and as_of:
         raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
     if unsettled and (status or as_of or limit or tail):
@@ -154,7 +152,7 @@ def list_command(
 def _answer_records(
     front: Front, archive: ArchiveReader, owner: str | None, records: Iterator[Record], limit: int | None
 ) -> None:
-    """Print records as they come, at most so many, and what is left to say about them."""
+    """Print records as they come, up to a limit, and the closing remarks about them."""
     asked = questioned(archive, owner)
     doubtful: list[str] = []
     printed = unread = 0
@@ -184,7 +182,7 @@ def _answer_records(
 def _answer_open(
     front: Front, archive: ArchiveReader, questions: Sequence[OpenQuestion], waiting: Sequence[Waiting]
 ) -> None:
-    """Print what stands open, what waits for a person and why, and what to run to settle it."""
+    """Print the open questions, what waits for a person and why, and the commands that settle it."""
     from memkit.use_cases.recall import what_it_is_about, why_waiting
 
     lines: list[str] = []
@@ -221,12 +219,12 @@ def _waits(one: Waiting) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a field on one line: a name or label with a line break in it could forge the field below."""
+    """Return a field on one line: a name or label with a line break in it could forge the next field."""
     return one_line(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
 
 
 def _quoted(text: str) -> list[str]:
-    """Return a text as it is; each of several lines is marked, so that none passes for a field of the record."""
+    """Return a text unchanged; each of several lines is marked, so that none passes for a field of the record."""
     lines = text.splitlines()
     return [text] if len(lines) <= 1 else [f"> {line}" for line in lines]
 
@@ -234,14 +232,12 @@ def _quoted(text: str) -> list[str]:
 @memkit_command("search")
 @words_argument("query")
 @user_option
-@click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at the most.")
-@click.option(
-    "--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this kind; may be given again."
-)
-@click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
-@click.option("--session", type=SessionName(), help="Ask from within this session: what is for it alone is found too.")
+@click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at most.")
+@click.option("--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this type; may be repeated.")
+@click.option("--tag", "tags", multiple=True, help="Only with this label; may be repeated.")
+@click.option("--session", type=SessionName(), help="Search from within this session: its own records are found too.")
 @agent_option
-@click.option("--as-of", type=Date(), metavar="DATE", help="What was true at this date.")
+@click.option("--as-of", type=Date(), metavar="DATE", help="What was true on this date.")
 @at_option
 @click.option("--explain", is_flag=True, help="Show the parts of every score, and what lost and why.")
 def search(
@@ -257,7 +253,7 @@ def search(
     at: str | None,
     explain: bool,
 ) -> None:
-    """Search what USER may see and print the best records, or say that nothing relevant is there."""
+    """Search what USER may see and print the best records, or say that nothing relevant was found."""
     from memkit.runtime.memory.interface import Within
     from memkit.use_cases.recall import Back, Only, hit_data, search_memory
 
@@ -351,7 +347,7 @@ _REASONS = {
 @record_argument
 @owner_option
 def why(front: Front, record_id: str, user: str | None) -> None:
-    """Say when a record was retrieved, shown to a model and cited, and what lost against it or beat it."""
+    """Say when a record was retrieved, shown to a model and cited, and what lost to it or beat it."""
     from dataclasses import asdict
 
     from memkit.use_cases.accounts import KINDS, explain_record
@@ -390,7 +386,7 @@ def _line(occasion: Occasion) -> ListRow:
 
 
 def _where(occasion: Occasion) -> str:
-    """Return where a recall was asked for: in a turn of a session, or by which caller."""
+    """Return the origin of a recall: a turn of a session, or the caller."""
     if occasion["session_id"]:
         return f"session {occasion['session_id']} turn {occasion['turn_id']}"
     kind, _, name = str(occasion.get("actor") or "person").partition(":")
@@ -403,14 +399,14 @@ _CALLERS = {
     "mcp": "MCP client {name}",
     "tool": "framework {name}",
 }
-"""Who asked outside of a session, by the first part of its actor."""
+"""Callers outside a session, by the first part of the actor."""
 
 
 @memkit_command("blame")
 @record_argument
 @owner_option
 def blame(front: Front, record_id: str, user: str | None) -> None:
-    """Say which commit brought record ID and everything that happened to it, who wrote it, and where it stands."""
+    """Say which commit brought record ID and each of its events, who wrote it, and where it is."""
     from dataclasses import asdict
 
     from memkit.use_cases.accounts import blame_record
@@ -423,7 +419,7 @@ def blame(front: Front, record_id: str, user: str | None) -> None:
 
 
 def _blame_lines(line: BlamedLine, without: str) -> list[str]:
-    """Return what is said of a line; ``without`` of one that no commit brought."""
+    """Return the description of a line; ``without`` for one that no commit brought."""
     session = f" in session {line.session_id}" if line.session_id else ""
     if line.commit:
         brought = f"{line.commit[:12]}  {(line.committed_at or '')[:10]}  {line.author}  {line.subject}"
@@ -442,17 +438,17 @@ def _blame_lines(line: BlamedLine, without: str) -> list[str]:
     ]
 
 
-# ``memkit memory stats``: count what is remembered, and what goes wrong with it.
+# ``memkit memory stats``: count memories, and find problems.
 
 IDS_NAMED = 3
-"""Ids that a person reads of each kind of trouble; --json names all."""
+"""Ids printed of each kind of problem; --json lists all."""
 
 
 @memkit_command("stats")
 @click.option("--user", type=User(), help="Only this user's part (default: everybody's).")
-@click.option("--health", is_flag=True, help="What goes wrong: never recalled, contradictory, repeated, waiting …")
+@click.option("--health", is_flag=True, help="Show problems: never recalled, contradictory, repeated, waiting …")
 def stats(front: Front, user: str | None, health: bool) -> None:
-    """Count what is remembered: by state, type, trust and origin, what is tainted, waits or stands open, its size."""
+    """Count records: by state, type, trust and origin, what is tainted, waits or is open, and the size."""
     from memkit.use_cases.accounts import count_memory
 
     if health:
@@ -463,7 +459,7 @@ def stats(front: Front, user: str | None, health: bool) -> None:
     everybody: dict[str, Any] = {}
     size = f"{census.text_bytes:,} bytes of live text"
     if user is None:
-        # How much there is of others is not one user's to know; whose value an erased one was, nobody can tell.
+        # One user may not learn how much there is of others; nobody can tell whose value an erased one was.
         tombstones["erased"] = census.tombstones["erased"]
         everybody = {"users": found.users, "shards": {"files": found.shards, "bytes": found.shard_bytes}}
         size += f"; shards {found.shards}, {found.shard_bytes:,} bytes"
@@ -505,7 +501,7 @@ def stats(front: Front, user: str | None, health: bool) -> None:
 
 
 def _answer_health(front: Front, user: str | None) -> None:
-    """Print each kind of trouble with its records, what it means, and what to look at it with."""
+    """Print each kind of problem with its records, its meaning, and the command to inspect it."""
     from memkit.use_cases.health import examine_health, note_health
 
     found = examine_health(front.workspace, user=user)
@@ -540,7 +536,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def sealed_findings(front: Front, count: int) -> list[Diagnostic]:
-    """Say that so many records cannot be read here, and return that as findings; nothing where all can be."""
+    """Report that ``count`` records cannot be read here, and return that as findings; none if all can be."""
     if not count:
         return []
     what = "1 record is" if count == 1 else f"{count} records are"
@@ -551,5 +547,5 @@ def sealed_findings(front: Front, count: int) -> list[Diagnostic]:
 
 
 def questioned(archive: ArchiveReader, owner: str | None) -> set[str]:
-    """Return the ids of records that an open question is about."""
+    """Return the ids of records in open questions."""
     return {id for question in archive.open_questions(user_id=owner, most=LOOKED_AT) for id in question.ids}

@@ -1,4 +1,4 @@
-"""``memkit memory sweep | restore``: forget what is due, and take that back."""
+"""``memkit memory sweep | restore``: forget what is due, and undo that."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from memkit.use_cases.upkeep import Consolidation, Sweep
 
 SHOWN = 20
-"""Retirements that a person reads one by one; --json names all."""
+"""Retirements that are printed one by one; --json lists all."""
 
 
 @memkit_command("sweep")
 @click.option("--user", type=User(), help="Only records of this user (default: everybody's).")
 @click.option("--dry-run", is_flag=True, help="Say what would be retired, and retire nothing.")
 def sweep(front: Front, user: str | None, dry_run: bool) -> None:
-    """Retire what is expired, too unsure, too old, or of little importance and hardly used."""
+    """Retire what is expired, too uncertain, too old, or of little importance and hardly used."""
     from memkit.use_cases.upkeep import sweep_memory
 
     result = sweep_memory(front.workspace, user=user, dry_run=dry_run)
@@ -98,10 +98,10 @@ def _told(result: Sweep, dry_run: bool) -> list[str]:
 
 
 @memkit_command("revoke")
-@click.option("--session", type=SessionName(), help="The session whose part in memory goes.")
-@click.option("--source-url", help="The link whose part in memory goes.")
-@click.option("--user", type=User(), help="Only what this user has of it (default: everybody).")
-@click.option("--dry-run", is_flag=True, help="Only list what would go.")
+@click.option("--session", type=SessionName(), help="Take back what came from this session.")
+@click.option("--source-url", help="Take back what came from this link.")
+@click.option("--user", type=User(), help="Only this user's part of it (default: everybody's).")
+@click.option("--dry-run", is_flag=True, help="Only list what would be taken back.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @reason_option
 def revoke(
@@ -115,7 +115,7 @@ def revoke(
 ) -> None:
     """Take back what a session or a source gave and what was made of it; what it had replaced is live again.
 
-    The values leave no tombstone, so that somebody else may tell them. To erase bytes, use erase.
+    The values leave no tombstone, so that others may still add them. To erase bytes, use erase.
     """
     from memkit.use_cases.memory import revoke_source
 
@@ -171,7 +171,7 @@ def _counted(found: Revocation) -> str:
 @click.option("--dry-run", is_flag=True, help="Say what would change, and make no branch.")
 @executor_option
 def consolidate(front: Front, branch: str | None, user: str | None, dry_run: bool, executor: str | None) -> None:
-    """Merge what repeats, summarise what is old and small, drop what expired: on a branch, to review and merge."""
+    """Merge duplicates, summarise what is old and small, drop what expired: on a branch, to review and merge."""
     from memkit.use_cases.upkeep import consolidate_memory
 
     result = consolidate_memory(front.workspace, branch=branch, user=user, dry_run=dry_run, executor=executor)

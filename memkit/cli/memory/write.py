@@ -1,4 +1,4 @@
-"""``memkit memory add``, ``supersede``, ``update``, ``refine``, ``merge``, and what vouches for a record."""
+"""``memkit memory add``, ``supersede``, ``update``, ``refine``, ``merge``, and commands that vouch for a record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from memkit.runtime.memory.record.record import SCOPES, SOURCES, TYPES, Draft
 
 
 def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any] | None = None) -> None:
-    """Print what the write gate decided; refused and quarantined offers exit 1."""
+    """Print the write gate's decision; refused and quarantined offers exit 1."""
     from memkit.use_cases.memory import decision_data, decision_lines
 
     ok = decision.decision in ("admitted", "merged")
@@ -45,7 +45,7 @@ def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any
 
 
 def given_text(text: str) -> str:
-    """Return a text of the command line, or for "-" what standard input holds; raises ``UsageError`` for no text."""
+    """Return a text of the command line, or standard input for "-"; raise ``UsageError`` if it is empty."""
     if text != "-":
         return text
     try:
@@ -63,11 +63,11 @@ SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this
 @words_argument("text")
 @user_option
 @click.option(
-    "--type", "kind", type=SuggestingChoice(TYPES), default="fact", show_default=True, help="What kind of record it is."
+    "--type", "kind", type=SuggestingChoice(TYPES), default="fact", show_default=True, help="The type of the record."
 )
 @click.option("--scope", type=SuggestingChoice(SCOPES), default="user", show_default=True, help=SCOPE_HELP)
-@click.option("--tag", "tags", multiple=True, help="A label to find it by; may be given again.")
-@click.option("--confidence", type=UNIT, default=1.0, show_default=True, help="How sure it is, 0 to 1.")
+@click.option("--tag", "tags", multiple=True, help="A label to find it by; may be repeated.")
+@click.option("--confidence", type=UNIT, default=1.0, show_default=True, help="How certain it is, 0 to 1.")
 @click.option("--importance", type=UNIT, help="How much it matters, 0 to 1 (default: memkit.yaml).")
 @click.option(
     "--source", type=SuggestingChoice(SOURCES), default="explicit", show_default=True, help="Where it comes from."
@@ -106,7 +106,7 @@ def add(
 @words_argument("value")
 @user_option
 def put(front: Front, key: str, value: str, user: str | None) -> None:
-    """Keep VALUE (- reads standard input) under KEY, in the place of the value that is there."""
+    """Store VALUE (- reads standard input) under KEY, replacing the present value."""
     from memkit.use_cases.memory import put_value
 
     decision = put_value(front.workspace, key, given_text(value), user=front.workspace.user(user))
@@ -119,7 +119,7 @@ def put(front: Front, key: str, value: str, user: str | None) -> None:
 @owner_option
 @reason_option
 def supersede(front: Front, record_id: str, text: str, user: str | None, reason: str) -> None:
-    """Put TEXT (- reads standard input) in the place of record ID; the old wording stays in the history."""
+    """Replace record ID with TEXT (- reads standard input); the old wording stays in the history."""
     from memkit.use_cases.memory import supersede_record
     from memkit.use_cases.recall import find_record
 
@@ -181,7 +181,7 @@ reject = _mark_command("reject", "Say that record ID is false: it goes, and the 
 def approve(
     front: Front, record_id: str | None, batch: str | None, source_url: str | None, user: str | None, reason: str
 ) -> None:
-    """Vouch for record, core edit or proposal ID: it leaves quarantine, and nothing says any more who steered it."""
+    """Vouch for record, core edit or proposal ID: it leaves quarantine and loses its taint."""
     require_person("'memkit memory approve'")
     if sum(one is not None for one in (record_id, batch, source_url)) != 1:
         raise UsageError("Approve one thing: an ID, --batch IMPORT or --source-url U.")
@@ -205,8 +205,8 @@ forget = _mark_command("forget", "Retire record ID; history keeps it, and it may
 @memkit_command("update")
 @record_argument
 @owner_option
-@click.option("--tag", "tags", multiple=True, help="The labels from now on; may be given again.")
-@click.option("--confidence", type=UNIT, help="How sure it is, 0 to 1.")
+@click.option("--tag", "tags", multiple=True, help="The new labels; may be repeated.")
+@click.option("--confidence", type=UNIT, help="How certain it is, 0 to 1.")
 @click.option("--importance", type=UNIT, help="How much it matters, 0 to 1.")
 @click.option("--valid-from", type=Date(), metavar="DATE", help="True from this date on.")
 @click.option("--valid-until", type=Date(), metavar="DATE", help="True up to the end of this date.")
@@ -242,12 +242,12 @@ def update(
 
 @memkit_command("resolve")
 @record_argument
-@click.option("--holds", is_flag=True, help="ID is what holds; the others of its question are history from then on.")
-@click.option("--since", type=Date(), metavar="DATE", help="Since when (default: its own date, else when it was told).")
+@click.option("--holds", is_flag=True, help="ID holds; the others of its question are history from then on.")
+@click.option("--since", type=Date(), metavar="DATE", help="Since when (default: its own date, else when added).")
 @owner_option
 @reason_option
 def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: str | None, reason: str) -> None:
-    """Settle an open question: record ID holds, and what cannot be true together with it was true until then."""
+    """Settle an open question: record ID holds, and what contradicts it was true until then."""
     require_person("'memkit memory resolve'")
     from memkit.use_cases.memory import resolve_question
 
@@ -270,7 +270,7 @@ def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: 
 def refine(
     front: Front, record_id: str, feedback: str, user: str | None, dry_run: bool, yes: bool, reason: str
 ) -> None:
-    """Propose a wording for record ID by FEEDBACK, and put it in the record's place; the old one stays in the history.
+    """Propose a wording for record ID from FEEDBACK, and replace the record with it; the old one stays in the history.
 
     Understood are "X, not Y", "change Y to X", "it is X", "add X", "remove X" and "say: X"; nothing is guessed.
     """
@@ -283,7 +283,7 @@ def refine(
 
     workspace = front.workspace
     done = refine_record(workspace, record_id, feedback, agree=agree, user=user, reason=reason, dry_run=dry_run)
-    # The gate has not seen a dry run, and what it refused is shown to nobody.
+    # The gate has not seen a dry run, and what it refused is not shown to anybody.
     proposal = mask(done.proposal)
     told = {"supersedes": record_id, "proposal": proposal}
     if done.decision is None:
@@ -294,11 +294,11 @@ def refine(
 
 @memkit_command("merge")
 @click.argument("ids", metavar="ID ID…", nargs=-1, required=True, type=RecordId())
-@click.option("--text", help="What the merged record says (default: what the records say together).")
+@click.option("--text", help="The text of the merged record (default: what the records say together).")
 @owner_option
 @reason_option
 def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None, reason: str) -> None:
-    """Put one record in the place of several live ones of one user and scope; they stay in the history."""
+    """Replace several live records of one user and scope with one; they stay in the history."""
     from memkit.use_cases.memory import merge_records
 
     workspace = front.workspace
@@ -313,7 +313,7 @@ def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None
 @user_option
 @reason_option
 def allow(front: Front, value: str, user: str | None, reason: str) -> None:
-    """Let a rejected or erased VALUE, or that of rejected record ID, be told again; the record stays rejected."""
+    """Allow a rejected or erased VALUE, or that of rejected record ID, to be added again; the record stays rejected."""
     require_person("'memkit memory allow'")
     from memkit.use_cases.memory import allow_value
 
