@@ -243,6 +243,8 @@ def test_records_since_a_moment(open_store: OpenStore) -> None:
 
     assert [record.text for record in store.list_records_since(start)] == ["after 1", "after 2"]
     assert [record.text for record in store.list_records_since("2026-11-21T10:30:00Z")] == ["after 2"]
+    assert [record.text for record in store.list_records_since(start.timestamp())] == ["after 1", "after 2"]
+    assert store.list_records_since(start.date()) == [] != store.list_records_since(start.date() - timedelta(days=1))
 
 
 def test_a_writers_events_keep_their_order_when_its_clock_jumps() -> None:

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
 from heapq import merge
 from itertools import islice
@@ -586,9 +586,14 @@ class ArchiveReader:
         ranked = sorted(totals, key=lambda id: (-totals[id].uses, id))
         return [(id, totals[id].uses) for id in ranked[:MOST_USED]]
 
-    def list_records_since(self, timestamp: str | datetime) -> list[Record]:
-        """Return the live records of all users created after a moment, oldest first."""
-        since = parse_time(timestamp)
+    def list_records_since(self, timestamp: str | date | float) -> list[Record]:
+        """Return the live records of all users that were created after a moment, oldest first.
+
+        A number is seconds since 1970, as ``time.time()`` gives them.
+        """
+        if isinstance(timestamp, int | float):
+            timestamp = datetime.fromtimestamp(timestamp, UTC)
+        since = parse_time(timestamp if isinstance(timestamp, datetime) else str(timestamp))
         fresh = (record for record in self.records(user_id=None) if parse_time(record.created_at) > since)
         return sorted(fresh, key=lambda record: (parse_time(record.created_at), record.id))
 
