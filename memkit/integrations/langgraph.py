@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from itertools import islice
@@ -162,6 +162,20 @@ class MemkitStore(BaseStore):
 
     def setup(self) -> None:
         """Do nothing: ``memkit init`` makes a memkit store. LangGraph's own stores have this method."""
+
+    def sweep_ttl(self) -> int:
+        """Return 0: an item ends by itself when its time is over, and nothing is left to sweep."""
+        return 0
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: int | None = None) -> Future[None]:
+        """Return a finished future: nothing has to be swept. LangGraph's own stores with a TTL want this call."""
+        finished: Future[None] = Future()
+        finished.set_result(None)
+        return finished
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Return True: no sweeper runs."""
+        return True
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations: reads see the state before, and of two puts at one key the last one counts."""

@@ -108,6 +108,9 @@ class MemkitSaver(BaseCheckpointSaver[int]):
 
     # LangGraph's interface.
 
+    def setup(self) -> None:
+        """Do nothing: the store exists. LangGraph's own checkpointers want this call before the first use."""
+
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names, or the thread's latest."""
         asked = config["configurable"]

@@ -128,6 +128,15 @@ def test_as_of_and_time_to_live(store: Path) -> None:
         assert items.get(ADA, "short") is not None
 
 
+def test_what_other_stores_of_langgraph_want_called_is_there(store: Path, items: MemkitStore) -> None:
+    """An app that sets up its store and checkpointer and starts a sweeper keeps these calls."""
+    items.setup()
+    items.start_ttl_sweeper(sweep_interval_minutes=5).result(timeout=1)
+    assert (items.sweep_ttl(), items.stop_ttl_sweeper(timeout=1)) == (0, True)
+    with MemkitSaver(store, user="ada", consent=True) as saver:
+        saver.setup()
+
+
 def test_what_is_refused_is_never_silent(store: Path, items: MemkitStore) -> None:
     """Secrets, orders and missing consent raise; of a batch with one of them nothing is kept."""
     with pytest.raises(Refused, match="personal_data"):
