@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from memkit.cli.display import ListCell, ListRow
-from memkit.cli.file_history import answer_commit, answer_rollback, answer_trace, bump_option, note_option
+from memkit.cli.file_history import answer_commit, answer_rollback, bump_option, history_command, note_option
 from memkit.cli.output import Diagnostic, Front, KnownName, diagnostic, memkit_command
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
@@ -204,14 +205,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
     answer_commit(front, root, commit_domain(root, name, bump=bump, note=note))
 
 
-@memkit_command("history")
-@click.argument("name", type=KnownName("domain"))
-def history(front: Front, name: str) -> None:
-    """Show the commits that changed the domain NAME, newest first."""
-    from memkit.domains.files import DOMAIN
-    from memkit.use_cases.files import trace_file
-
-    answer_trace(front, name, trace_file(front.root, DOMAIN, name))
+history = history_command("domain")
 
 
 @memkit_command("rollback")
@@ -219,10 +213,12 @@ def history(front: Front, name: str) -> None:
 @click.argument("version")
 def rollback(front: Front, name: str, version: str) -> None:
     """Restore the domain NAME as of VERSION (or a commit), as a new commit, if its problems pass."""
-    from memkit.use_cases.domains import roll_back_domain
+    from memkit.domains.files import DOMAIN
+    from memkit.store.file_history import roll_back
+    from memkit.use_cases.domains import accept_domain
 
     root = front.root
-    answer_rollback(front, root, roll_back_domain(root, name, version))
+    answer_rollback(front, root, roll_back(root, DOMAIN, name, version, accept=partial(accept_domain, root)))
 
 
 # ``memkit domain convert``.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic
+from memkit.cli.output import Diagnostic, Front, KnownName, SuggestingChoice, diagnostic, memkit_command
 from memkit.runtime.host.terminal import one_line
 
 if TYPE_CHECKING:
@@ -28,6 +28,19 @@ bump_option = click.option(
     help="Increment this part of the version (default: minor).",
 )
 note_option = click.option("-m", "--note", metavar="TEXT", help="The commit message (default: what changed).")
+
+
+def history_command(noun: str) -> click.Command:
+    """Return the command that shows the commits of a ``skill``, a ``policy`` or a ``domain``."""
+
+    @memkit_command("history", help=f"Show the commits that changed the {noun} NAME, newest first.")
+    @click.argument("name", type=KnownName(noun))
+    def history(front: Front, name: str) -> None:
+        from memkit.use_cases.files import WRITTEN, trace_file
+
+        answer_trace(front, name, trace_file(front.root, WRITTEN[noun], name))
+
+    return history
 
 
 def answer_trace(front: Front, name: str, trace: Trace) -> None:

@@ -12,8 +12,8 @@ import click
 from memkit.cli.file_history import (
     answer_commit,
     answer_rollback,
-    answer_trace,
     bump_option,
+    history_command,
     note_option,
 )
 from memkit.cli.output import (
@@ -35,16 +35,15 @@ from memkit.use_cases.policies import (
     LOSSES,
     ExportedPolicies,
     Losses,
+    accept_policy,
     check_policy,
     checked_data,
     checked_lines,
     commit_policy,
     count_verdicts,
-    draft_policy,
     export_policies,
     find_policies,
     list_policies,
-    roll_back_policy,
     show_policy,
 )
 
@@ -60,7 +59,9 @@ if TYPE_CHECKING:
 @click.argument("name")
 def new(front: Front, name: str) -> None:
     """Start the policy NAME from an example that passes its own tests; it is soft, and not committed yet."""
-    path = draft_policy(front.root, name)
+    from memkit.use_cases.files import draft_file
+
+    path = draft_file(front.root, POLICY, name)
     told = [
         f"Wrote {path}. It only warns about a program that nobody has, until you say what it is about.",
         f"Edit it, make it hard, then: memkit policy test {name}; memkit policy commit {name}",
@@ -181,13 +182,7 @@ def commit(front: Front, name: str, bump: Part | None, note: str | None) -> None
     answer_commit(front, root, commit_policy(root, name, bump=bump, note=note))
 
 
-@memkit_command("history")
-@click.argument("name", type=KnownName("policy"))
-def history(front: Front, name: str) -> None:
-    """Show the commits that changed the policy NAME, newest first."""
-    from memkit.use_cases.files import trace_file
-
-    answer_trace(front, name, trace_file(front.root, POLICY, name))
+history = history_command("policy")
 
 
 @memkit_command("rollback")
@@ -195,8 +190,10 @@ def history(front: Front, name: str) -> None:
 @click.argument("version")
 def rollback(front: Front, name: str, version: str) -> None:
     """Restore the policy NAME as of VERSION (or a commit), as a new commit, if it passes its own tests."""
+    from memkit.store.file_history import roll_back
+
     root = front.root
-    answer_rollback(front, root, roll_back_policy(root, name, version))
+    answer_rollback(front, root, roll_back(root, POLICY, name, version, accept=accept_policy))
 
 
 # ``memkit policy check``.

@@ -14,10 +14,10 @@ from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import (
     answer_commit,
     answer_rollback,
-    answer_trace,
     bump_option,
     change_rows,
     commit_findings,
+    history_command,
     note_option,
 )
 from memkit.cli.output import (
@@ -104,9 +104,10 @@ skip_option = click.option("--skip-checks", is_flag=True, help="Commit without r
 @click.argument("name")
 def new(front: Front, name: str) -> None:
     """Start the skill NAME from an example; it is not committed yet."""
-    from memkit.use_cases.skills import draft_skill
+    from memkit.skills.skill import SKILL
+    from memkit.use_cases.files import draft_file
 
-    path = draft_skill(front.root, name)
+    path = draft_file(front.root, SKILL, name)
     front.answer({"name": name, "path": str(path)}, f"Wrote {path}. Edit it, then: memkit skill commit {name}")
 
 
@@ -170,14 +171,7 @@ def check(front: Front, name: str | None) -> None:
     front.answer(data, lines, ok=not failed, diagnostics=findings)
 
 
-@memkit_command("history")
-@click.argument("name", type=KnownName("skill"))
-def history(front: Front, name: str) -> None:
-    """Show the commits that changed the skill NAME, newest first."""
-    from memkit.skills.skill import SKILL
-    from memkit.use_cases.files import trace_file
-
-    answer_trace(front, name, trace_file(front.root, SKILL, name))
+history = history_command("skill")
 
 
 @memkit_command("diff")

@@ -22,34 +22,6 @@ if TYPE_CHECKING:
 
 FOLDER = "policies"
 COMPILED = "agent/compiled/policies.json"
-_TEMPLATE = """\
-name: {name}
-
-description: Say in one sentence what this policy is for.
-
-rule: Write here, for people and for the prompt, what has to be done before which action.
-
-# Soft warns and logs. Make it hard when it says what you mean, with the effect that it should have: ask or deny.
-enforcement: soft
-effect: warn
-
-rationale: Say what goes wrong without it.
-
-match:
-  tool: [bash, shell]
-  args.command: {{shell: {{program: [example-program]}}}}
-
-exceptions:
-  - text: Say when the rule does not hold; match reads only what the host program sets.
-    match: {{context.env: {{in: [test]}}}}
-
-tests:
-  - {{name: warns, call: {{tool: bash, args: {{command: example-program --all}}}}, expect: warn}}
-  - {{name: lets others pass, call: {{tool: bash, args: {{command: ls}}}}, expect: allow}}
-  - name: lets tests pass
-    call: {{tool: bash, args: {{command: example-program}}, context: {{env: test}}}}
-    expect: allow
-"""
 
 
 class PolicyFile(NamedTuple):
@@ -175,11 +147,6 @@ def _plainer(finding: SchemaFinding, faults: Mapping[tuple[str | int, ...], str]
 def _sentence(message: str) -> str:
     capital = f"{message[:1].upper()}{message[1:]}"
     return capital if capital.endswith((".", "?")) else f"{capital}."
-
-
-def new_policy_text(name: str) -> str:
-    """Return the text of a new policy that is valid, passes its own tests and waits to be edited."""
-    return _TEMPLATE.format(name=name)
 
 
 # The policies of a running agent: those of the files, taken over between turns as a whole or not at all.

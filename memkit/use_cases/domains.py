@@ -29,13 +29,12 @@ from memkit.lint.files import source_at, sources_of_store, store_above
 from memkit.lint.interface import LintReport, RuleSelection, SourceFile
 from memkit.lint.run import lint
 from memkit.runtime.htn.core import Budget, Domain
-from memkit.store.change import write_new
-from memkit.store.file_history import RolledBack, present_version, present_versions, roll_back
+from memkit.store.file_history import present_version, present_versions
 from memkit.store.files import write_whole
-from memkit.store.layout import MANIFEST, checked_name, schema_comment
+from memkit.store.layout import MANIFEST, checked_name
 from memkit.store.yaml import Document, load_yaml
 from memkit.store.yaml_edit import Part
-from memkit.use_cases.files import Committed, commit_file
+from memkit.use_cases.files import Committed, commit_file, draft_file, draft_text
 
 # List the planning domains of a store.
 
@@ -81,73 +80,16 @@ def show_domain(named: str, root: Path | None = None) -> ListedDomain:
     return ListedDomain(path.stem, str(path), find_domain(named, root), 0, 0)
 
 
-# Start a new planning domain, with the first problem that tests it.
-
-_DOMAIN = """\
-name: {name}
-description: Say in one sentence what can be planned with this domain.
-
-# What there is. 'object' is above every type.
-types: {{place: object, thing: object}}
-predicates:
-  at: [thing, place]      # a thing is at a place
-  closed: [place]
-
-# Steps that are carried out as they are: what must hold before, and what is true and false after.
-operators:
-  - name: open
-    parameters: "?p - place"
-    preconditions: ["closed ?p"]
-    remove: ["closed ?p"]
-  - name: move
-    parameters: "?t - thing ?from ?to - place"
-    preconditions: ["at ?t ?from", "not = ?from ?to", "not closed ?to"]
-    add: ["at ?t ?to"]
-    remove: ["at ?t ?from"]
-    # tool: bash          # the agent's tool that carries the step out
-
-# What holds once a task is done. A method that a model proposes must bring it about.
-tasks:
-  bring: {{parameters: "?t - thing ?to - place", effects: ["at ?t ?to"]}}
-
-# Ways to do a task, tried in this order. What is not an argument of the task is bound by the conditions.
-methods:
-  - name: is_there
-    task: "bring ?t - thing ?to - place"
-    preconditions: ["at ?t ?to"]
-    subtasks: []
-  - name: move_there
-    task: "bring ?t - thing ?to - place"
-    preconditions: ["at ?t ?from"]
-    subtasks: ["enter ?to", "move ?t ?from ?to"]
-  - {{name: door_is_open, task: "enter ?p - place", preconditions: ["not closed ?p"], subtasks: []}}
-  - {{name: open_door, task: "enter ?p - place", preconditions: ["closed ?p"], subtasks: ["open ?p"]}}
-"""
-_PROBLEM = """\
-# A problem that 'memkit domain test {name}' solves. Without 'expect', any plan will do.
-domain: {name}
-objects: {{box: thing, hall: place, attic: place}}
-state: ["at box hall", "closed attic"]
-tasks: ["bring box attic"]
-expect:
-  plan: ["open attic", "move box hall attic"]
-  holds: ["at box attic", "not at box hall"]
-"""
-
-
 def draft_domain(root: Path, name: str) -> tuple[Path, Path]:
     """Write ``domains/<name>.yaml`` and its first problem, and return both paths; never overwrites, commits nothing.
 
     Raises:
         UsageError: The name is none, or one of the files is there.
     """
-    domain = f"{FOLDER}/{checked_name(name, 'domain')}.yaml"
-    problem = f"{PROBLEMS}/{name}/first.yaml"
-    if os.path.lexists(root / FOLDER / f"{name}.hddl"):
+    if os.path.lexists(root / FOLDER / f"{checked_name(name, 'domain')}.hddl"):
         raise UsageError(f"{FOLDER}/{name}.hddl exists already. Edit it, or choose another name.")
-    texts = {domain: schema_comment(root, "domain") + _DOMAIN.format(name=name), problem: _PROBLEM.format(name=name)}
-    write_new(root, texts)
-    return root / domain, root / problem
+    problem = f"{PROBLEMS}/{name}/first.yaml"
+    return draft_file(root, DOMAIN, name, beside={problem: draft_text("problem", name)}), root / problem
 
 
 def commit_domain(root: Path, name: str, *, bump: Part | None = None, note: str | None = None) -> Committed:
@@ -167,17 +109,6 @@ def accept_domain(root: Path, document: Document) -> None:
     for problem in prove_domain(root, domain.name, domain, document.path, BUDGET).problems:
         if not problem.passed:
             raise NegativeAnswer(f"{domain.name} fails {problem.path}, so it was not committed: {problem.faults[0]}")
-
-
-def roll_back_domain(root: Path, name: str, version: str) -> RolledBack:
-    """Write the newest text of the domain that has ``version`` (or that a commit id names) and commit it.
-
-    Raises:
-        NotFound: No commit of the domain has that version.
-        NegativeAnswer: The file has uncommitted changes, or with the old text it is no valid domain any more, or fails
-            a recorded problem.
-    """
-    return roll_back(root, DOMAIN, name, version, accept=partial(accept_domain, root))
 
 
 # Check planning domains: their files, the problems recorded for them, and what was learned for them.

@@ -1,4 +1,4 @@
-"""Files that people write: commit one, and tell its history."""
+"""Files that people write: begin one, commit it, and tell its history."""
 
 from __future__ import annotations
 
@@ -8,16 +8,51 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memkit.domains.files import DOMAIN
 from memkit.errors import NegativeAnswer, NotFound, UsageError
+from memkit.policies.files import POLICY
+from memkit.resources import resource
 from memkit.review.difference import KINDS
 from memkit.review.interface import SubjectChange
-from memkit.store.change import change_file
+from memkit.skills.skill import SKILL
+from memkit.store.change import change_file, write_new
 from memkit.store.file_history import ABOUT_VERSIONS, BUMP, FileHistory, Revision, present_version
 from memkit.store.git import Git
-from memkit.store.layout import Kind, require_inside
+from memkit.store.layout import Kind, require_inside, schema_comment
 from memkit.store.schema import suggestion
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import Part, bumped, next_version, version_key
+
+WRITTEN: Mapping[str, Kind] = {kind.noun: kind for kind in (SKILL, POLICY, DOMAIN)}
+"""What people write, by its noun."""
+
+# Begin a skill, a policy or a domain.
+
+NAME = "NAME"
+"""In a draft, what it is called."""
+
+
+def draft_text(what: str, name: str) -> str:
+    """Return the draft of a ``skill``, a ``policy``, a ``domain`` or a ``problem`` of one, called ``name``."""
+    return (resource("drafts") / f"{what}.yaml").read_text(encoding="utf-8").replace(NAME, name)
+
+
+def draft_file(root: Path, kind: Kind, name: str, beside: Mapping[str, str] | None = None) -> Path:
+    """Write the file of ``name`` with an example to edit, and return its path; never overwrites, commits nothing.
+
+    Args:
+        root: The store.
+        kind: What the file is.
+        name: Its name.
+        beside: Other new files that come with it, by path.
+
+    Raises:
+        UsageError: The name is none, or one of the files is there.
+    """
+    path = kind.path(name)
+    write_new(root, {path: schema_comment(root, kind.noun) + draft_text(kind.noun, name), **(beside or {})})
+    return root / path
+
 
 # Commit a skill, a policy or a domain that a person changed, as one meaningful commit.
 

@@ -16,7 +16,6 @@ from memkit.policies.files import (
     get_policy,
     load_guard,
     load_policies,
-    new_policy_text,
 )
 from memkit.runtime.guard.core import Call, Verdict
 from memkit.runtime.host.terminal import listed, one_line
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from memkit.runtime.guard.core import Guard, Policy
     from memkit.runtime.guard.interface import MatchedPolicy
     from memkit.runtime.guard.proof import Ground
-    from memkit.store.file_history import RolledBack
     from memkit.store.yaml import Document
     from memkit.store.yaml_edit import Part
     from memkit.use_cases.files import Committed
@@ -57,16 +55,6 @@ def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
     if not query.strip():
         raise UsageError("An empty query finds nothing. Give some words of the rule, or a tool's name.")
     return search_policies(load_policies(root / FOLDER), query, limit)
-
-
-def draft_policy(root: Path, name: str) -> Path:
-    """Write ``policies/<name>.yaml`` with an example to edit and return its path; never overwrites, commits nothing."""
-    from memkit.store.change import write_new
-    from memkit.store.layout import schema_comment
-
-    path = f"{FOLDER}/{checked_name(name, 'policy')}.yaml"
-    write_new(root, {path: schema_comment(root, "policy") + new_policy_text(name)})
-    return root / path
 
 
 def commit_policy(root: Path, name: str, *, bump: Part | None = None, note: str | None = None) -> Committed:
@@ -104,19 +92,6 @@ def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
                 f"{document.path} fails {where} {result.name!r} today: expected {expected}, decided {decided}. "
                 "Change the rule or what the test expects; 'memkit policy test' names all that fail."
             )
-
-
-def roll_back_policy(root: Path, name: str, version: str) -> RolledBack:
-    """Write the newest text of the policy that has ``version`` (or that a commit id names) and commit it.
-
-    Raises:
-        NotFound: No commit of the policy has that version.
-        NegativeAnswer: The file has uncommitted changes, or the old text is no valid policy any more or fails a test
-            of its own.
-    """
-    from memkit.store.file_history import roll_back
-
-    return roll_back(root, POLICY, name, version, accept=accept_policy)
 
 
 # Ask the policies about one tool call.

@@ -28,10 +28,9 @@ from memkit.skills.skill import (
     read_skill,
     search_skills,
 )
-from memkit.store.change import write_new
 from memkit.store.file_history import RolledBack, present_version, present_versions, roll_back
 from memkit.store.files import write_whole
-from memkit.store.layout import checked_name, require_writable_inside, schema_comment
+from memkit.store.layout import checked_name, require_writable_inside
 from memkit.store.schema import suggestion
 from memkit.workspace import Workspace
 
@@ -57,38 +56,6 @@ def find_skills(root: Path, query: str, limit: int = 5) -> list[FoundSkill]:
     if not query.strip():
         raise UsageError("An empty query finds nothing. Give some words of the task.")
     return search_skills(load_skills(root).values(), query, limit)
-
-
-# Start a new skill.
-
-_TEMPLATE = """\
-name: {name}
-
-description: Say in one sentence what is made or changed, and what comes out; an agent chooses by it.
-
-when_to_use:
-  - Name a situation in which to reach for it.
-
-steps:
-  - Say what to do first.
-  - Say what to do next, and how to see that it worked.
-
-required_tools: []
-
-safety_checks:
-  - Say what to make sure of before anything is changed.
-
-examples:
-  - input: Do the {name} (here, a request as a person would write it).
-    approach: How the skill handles it.
-"""
-
-
-def draft_skill(root: Path, name: str) -> Path:
-    """Write ``skills/<name>.yaml`` with an example to edit, and return its path; never overwrites, commits nothing."""
-    path = f"{FOLDER}/{checked_name(name, 'skill')}.yaml"
-    write_new(root, {path: schema_comment(root, "skill") + _TEMPLATE.format(name=name)})
-    return root / path
 
 
 def accept_skill(root: Path, skill: Skill) -> None:

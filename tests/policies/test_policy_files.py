@@ -9,7 +9,7 @@ import pytest
 
 from memkit.cli.main import run
 from memkit.errors import NotFound, UsageError
-from memkit.policies.files import get_policy, load_guard, load_policies, load_policy, new_policy_text, policy_findings
+from memkit.policies.files import get_policy, load_guard, load_policies, load_policy, policy_findings
 from memkit.policies.proving import load_table
 from memkit.resources import resource
 from memkit.runtime.guard.proof import prove
@@ -147,7 +147,7 @@ def test_the_starters_load_together() -> None:
 
 def test_a_new_policy_is_valid_and_proves_itself(tmp_path: Path) -> None:
     """What ``policy new`` writes is a policy whose tests pass and reach everything."""
-    (tmp_path / "mine.yaml").write_text(new_policy_text("mine"))
+    (tmp_path / "mine.yaml").write_text((resource("drafts") / "policy.yaml").read_text().replace("NAME", "mine"))
 
     proof = prove(load_policy(tmp_path / "mine.yaml").data)
 

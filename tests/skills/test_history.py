@@ -15,9 +15,9 @@ from memkit.errors import NegativeAnswer, NotFound, StoreFault, UsageError
 from memkit.skills.skill import SKILL, load_skill
 from memkit.store.file_history import FileHistory, present_version, present_versions
 from memkit.store.git import Git
-from memkit.use_cases.files import commit_file, trace_file
+from memkit.use_cases.files import commit_file, draft_file, trace_file
 from memkit.use_cases.lint import lint_store
-from memkit.use_cases.skills import draft_skill, roll_back_skill
+from memkit.use_cases.skills import roll_back_skill
 from memkit.use_cases.store import make_store
 
 TEXT = 'name: tea\ndescription: Makes tea.\nsteps: [{step}]\nversion: "{version}"\n'
@@ -45,7 +45,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_new_skill_is_valid_and_waits_for_a_commit(store: Path) -> None:
     """The example loads and has no findings; what a person made of it is committed when they say so."""
-    path = draft_skill(store, "coffee")
+    path = draft_file(store, SKILL, "coffee")
 
     assert load_skill(path).version is None
     assert lint_store(None, [path]).findings == ()
@@ -138,13 +138,13 @@ def test_a_new_skill_never_takes_the_place_of_another(store: Path) -> None:
 
     for name in ("tea", "../tea", "Tea", "-tea"):
         with pytest.raises(UsageError):
-            draft_skill(store, name)
+            draft_file(store, SKILL, name)
     assert (store / "skills" / "tea.yaml").read_bytes() == before
 
 
 def test_history_names_commits_and_versions_newest_first(store: Path) -> None:
     """Only commits that touched the skill are in its history."""
-    draft_skill(store, "coffee")
+    draft_file(store, SKILL, "coffee")
 
     assert [(each.subject, each.version, each.author) for each in trace_file(store, SKILL, "tea").revisions] == [
         ("Tea 2.0.0", "2.0.0", "Ada"),
