@@ -432,8 +432,15 @@ class ReferenceAgent:
         told = telemetry()
         if told is None:
             return None
-        watch = told.watcher()
+        watch = told.watcher(self._served)
         return lambda event: None if self.is_off_record else watch(event)
+
+    def _served(self) -> dict[str, str]:
+        """Return the provider and name of the current model, as OpenTelemetry attributes."""
+        model = self.parts.model
+        vendor = getattr(model, "vendor", None)  # the reference and scripted models run in this process
+        name = str(getattr(model, "name", "")) if vendor else ""
+        return {"gen_ai.provider.name": vendor.provider if vendor else "memkit", "gen_ai.request.model": name}
 
     def _observed(self, event: dict[str, Any]) -> None:
         if self.parts.observe is not None and not self.is_off_record:

@@ -59,10 +59,7 @@ class Front:
     def workspace(self) -> Workspace:
         """Return the open store: ``--store``, ``MEMKIT_STORE`` or the nearest parent; raise ``StoreFault`` if none."""
         if self._workspace is None:
-            if any(os.environ.get(name) for name in ENDPOINTS):
-                from memkit.telemetry import start
-
-                self._end_telemetry = start()
+            self._begin_telemetry()
             from memkit.workspace import open_workspace
 
             self._workspace = open_workspace(self.store, notice=self.note)
@@ -83,6 +80,27 @@ class Front:
             self.note(told)
         load_settings(root)
         return root
+
+    def _begin_telemetry(self) -> None:
+        """Load the exporter if the environment names a collector."""
+        if self._end_telemetry is _nothing and any(os.environ.get(name) for name in ENDPOINTS):
+            from memkit.telemetry import start
+
+            try:
+                self._end_telemetry = start()
+            except Exception as fault:  # noqa: BLE001 - a wrong OTEL_ variable must not stop a command
+                self._end_telemetry = lambda: None
+                self.note(f"Telemetry is off: {one_line(str(fault)) or type(fault).__name__}")
+
+    def tell(self, event: Mapping[str, Any]) -> None:
+        """Export an event of a command that needs no store, and so has no audit log."""
+        self._begin_telemetry()
+        if "opentelemetry" in sys.modules:
+            from memkit.runtime.host.telemetry import telemetry
+
+            told = telemetry()
+            if told is not None:
+                told.account(event)
 
     def close(self) -> None:
         """Release the store if the run opened it."""

@@ -121,6 +121,7 @@ def plan(
         _execute(front, wish, request, ways, explain, lambda found: draw(front, drawings, found, title))
         return
     planned = plan_task(request, **ways, explain=explain)
+    front.tell({"event": "plan"})
     result = planned.result
     if result.cost is not None:
         front.note(f"The plan costs {result.cost:g}.")
@@ -150,6 +151,7 @@ def _execute(
         plan_execution.go_on(front, wish, partial(planner_over, **ways))
         return
     planner, problem = read_request(request, **ways)
+    front.tell({"event": "plan"})
     if wish.run:
         plan_execution.carry_out(front, wish, planner, problem)
     else:

@@ -117,6 +117,8 @@ def _policy_check(workspace: Workspace, caller: Caller, given: Mapping[str, Any]
 def _plan(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
     request = PlanRequest(checked_name(given["domain"], "domain"), given["task"])
     planned = plan_task(request, root=workspace.root, budget=Budget(nodes=1_000_000, seconds=PLAN_SECONDS))
+    if workspace.audit.told is not None:
+        workspace.audit.told({"event": "plan"})
     return Answer(planned.to_data(), "\n".join(plan_lines(planned, explain=False)))
 
 

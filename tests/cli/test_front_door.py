@@ -104,6 +104,14 @@ def test_no_command_answers_for_a_store_that_it_cannot_read(
     assert "memkit.yaml" in capsys.readouterr().err
 
 
+def test_an_error_is_one_line_whatever_it_quotes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder's name with a line break would make two, of which the second looks like memkit's own."""
+    assert run(["fsck", "--store", str(tmp_path / "a\nmemkit: all is well")]) == 3
+
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "a\\nmemkit: all is well is not a store" in told
+
+
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (RuntimeError("boom"), 70)])
 def test_interrupts_and_bugs_have_their_own_codes(
     error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -28,6 +28,7 @@ CONVENTION = {
     "gen_ai.operation.name", "gen_ai.memory.record.id", "gen_ai.memory.record.count", "gen_ai.memory.query.text",
     "gen_ai.agent.name", "gen_ai.tool.name", "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens",
     "gen_ai.input.messages", "gen_ai.output.messages", "error.type", "memkit.decision",
+    "gen_ai.provider.name", "gen_ai.request.model",
 }  # fmt: skip
 OPERATIONS = {
     "invoke_agent",
@@ -165,11 +166,84 @@ def test_words_leave_where_the_environment_says_so_and_masked(
     assert "A1b2A1b2" not in exported.everything
 
 
+def test_what_was_said_has_the_form_that_the_conventions_give_messages(
+    exported: Told, store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A list of messages with a role and parts, as text, since attributes of spans take no structure."""
+    monkeypatch.setenv(told.CAPTURE, "true")
+    chat(store, "My dog is called Rex")
+
+    [turn] = exported.named("invoke_agent")
+    [asked] = json.loads(str((turn.attributes or {})["gen_ai.input.messages"]))
+    [answer] = json.loads(str((turn.attributes or {})["gen_ai.output.messages"]))
+    assert asked == {"role": "user", "parts": [{"type": "text", "content": "My dog is called Rex"}]}
+    assert (answer["role"], answer["parts"][0]["type"]) == ("assistant", "text")
+
+
+def test_a_request_is_told_with_who_was_asked_for_which_model(exported: Told) -> None:
+    """On the span and each of its measurements; a name that is no single word is replaced."""
+    telemetry = told.telemetry()
+    assert telemetry
+    for model in ("gpt-5.4-mini", f"{CANARY} and words"):
+        watch = telemetry.watcher(lambda: {told.PROVIDER: "openai", told.REQUESTED: model})  # noqa: B023
+        watch(Event("turn_opened", {"turn": 1, "text": "Hi", "intent": "talk"}))
+        watch(Event("model_asked", {"request": 1, "messages": 1, "tools": 1}))
+        watch(Event("model_answered", {"text": "Hi", "tool_calls": [], "usage": {"input": 300, "output": 3}}))
+        watch(Event("turn_closed", {"message": "Hi"}))
+
+    assert [span.name for span in exported.named("chat")] == ["chat gpt-5.4-mini", "chat other"]
+    measured = json.loads(exported.reader.get_metrics_data().to_json())
+    metrics = measured["resource_metrics"][0]["scope_metrics"][0]["metrics"]
+    points = {one["name"]: one["data"]["data_points"] for one in metrics}
+    for point in [*points["gen_ai.client.token.usage"], points["gen_ai.client.operation.duration"][0]]:
+        assert point["attributes"]["gen_ai.provider.name"] == "openai"
+        assert point["attributes"]["gen_ai.request.model"] in ("gpt-5.4-mini", "other")
+    assert CANARY not in exported.everything
+
+
+def test_measures_are_parted_where_the_conventions_part_them(exported: Told, store: Path) -> None:
+    """A turn takes parts of a second, which the SDK's own bounds do not tell apart."""
+    chat(store, "My dog is called Rex")
+
+    measured = json.loads(exported.reader.get_metrics_data().to_json())
+    metrics = measured["resource_metrics"][0]["scope_metrics"][0]["metrics"]
+    [durations] = [one["data"] for one in metrics if one["name"] == "gen_ai.client.operation.duration"]
+    bounds = durations["data_points"][0]["explicit_bounds"]
+    assert (bounds[0], bounds[-1], len(bounds)) == (0.01, 81.92, 14)
+
+
+def test_a_plan_at_the_command_line_is_told(exported: Told, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also one that needs no store."""
+    assert run(["plan", "deliver book shop", "--domain", "errands", "--store", str(store)]) == 0
+
+    assert [span.name for span in exported.named("plan")] == ["plan"]
+
+
 def test_an_incognito_talk_tells_nothing(exported: Told, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It leaves no trace."""
     assert run(["chat", "--user", "ada", "--incognito", "-p", "My dog is called Rex", "--store", str(store)]) == 0
 
     assert exported.spans == ()
+
+
+def test_what_a_library_tells_leaves_without_words(exported: Told) -> None:
+    """The MCP SDK has the text of an error as its span's status, and names what a client asked for in vain."""
+    from memkit.telemetry import without_words
+
+    tracer = exported.provider.get_tracer("mcp-python-sdk")
+    for code in ({"rpc.response.status_code": "-32602"}, {}):
+        tool = CANARY if code else "memory_search"
+        more = {"mcp.method.name": "tools/call", "gen_ai.tool.name": tool, "mcp.resource.uri": CANARY, **code}
+        span = tracer.start_span(f"tools/call {tool}", attributes=more)
+        span.add_event(CANARY)
+        span.set_status(trace.StatusCode.ERROR, f"There is no tool {CANARY}.")
+        span.end()
+    told = [without_words(span) for span in exported.spans]
+
+    assert [span.name for span in told] == ["tools/call", "tools/call memory_search"]
+    assert [span.context for span in told] == [span.context for span in exported.spans]
+    assert all(span.status.status_code is trace.StatusCode.ERROR for span in told)
+    assert CANARY not in "".join(span.to_json() for span in told)
 
 
 def test_a_fault_of_telemetry_is_nobodys_fault(
@@ -277,6 +351,34 @@ def test_a_collector_that_does_not_answer_costs_nothing_else(store: Path) -> Non
     assert code == 0 and json.loads(out)["ok"] and err == ""
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "-3"), ("OTEL_PYTHON_TRACER_PROVIDER", "nope")],
+)
+def test_a_variable_that_the_sdk_cannot_read_stops_no_command(store: Path, variable: str, value: str) -> None:
+    """Nothing is told then, and that is said once."""
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    more = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", variable: value}
+
+    code, out, err = in_a_process(store, "memory", "add", "Ada likes tea", "--user", "ada", "--json", **more)
+
+    assert code == 0 and json.loads(out)["ok"]
+    assert err.startswith("Telemetry is off: ") and err.count("\n") == 1
+
+
+def test_an_exporter_that_is_switched_off_gets_nothing(
+    store: Path, collector: tuple[str, list[tuple[str, bytes]]]
+) -> None:
+    """As the variables of OpenTelemetry's SDKs say it."""
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    address, bodies = collector
+    more = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_TRACES_EXPORTER": "none"}
+
+    assert in_a_process(store, "memory", "search", "tea", "--user", "ada", **more)[0] == 0
+
+    assert [path for path, _ in bodies] == ["/v1/metrics"]
+
+
 def test_without_an_endpoint_nothing_of_it_is_loaded(store: Path) -> None:
     """A command that tells nobody pays nothing; with the SDK switched off neither."""
     program = (
@@ -311,11 +413,12 @@ def test_a_generated_project_tells_as_much(exported: Told, tmp_path: Path) -> No
     assert telemetry
     archive = ArchivalStore(observe=telemetry.account)
     agent = MemGPTAgent(
-        archival_store=archive, config=AgentConfig(user_id="ada"), host=traced(Host(observe=kept.append))
+        archival_store=archive, config=AgentConfig(user_id="ada"), host=traced(Host(observe=kept.append), "tiny")
     )
     archive.offer(Draft("Ada's dog is called Rex"), Origin("user", "ada"))
     agent.step("Hello!")
     agent.step("What is my dog called?")
 
     assert len(exported.named("invoke_agent")) == 2 and exported.named("create_memory")
+    assert {(span.attributes or {})["gen_ai.request.model"] for span in exported.named("invoke_agent")} == {"tiny"}
     assert [event["event"] for event in kept if event["event"] in ("retrieved", "recall_skipped")]

@@ -228,7 +228,7 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
     if "opentelemetry" in sys.modules:  # the program uses OpenTelemetry; others do not pay for loading it
         from .telemetry import telemetry, traced
 
-        host, told = traced(host), telemetry()
+        host, told = traced(host, settings.model), telemetry()
     if user is not None:
         with suppress(OSError):  # the code that writes there reports why it cannot
             settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is identified by its folder

@@ -6,11 +6,12 @@ Names follow the GenAI conventions. No text is exported unless the environment a
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -26,6 +27,7 @@ OPERATIONS: Mapping[str, str] = {
     "confirm": "update_memory", "contradict": "update_memory", "approve": "update_memory",
     "restore": "update_memory", "allow": "update_memory",
     "forget": "delete_memory", "reject": "delete_memory", "retire": "delete_memory", "revoke": "delete_memory",
+    "erasure": "delete_memory",
     "plan": "plan",
 }  # fmt: skip
 """Event of the account → operation of the conventions."""
@@ -34,21 +36,28 @@ GATE: Mapping[str, str] = {"write": "admitted", "merge": "merged", "quarantine":
 OWN_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 """An id made by memkit; one brought by an import may be anyone's name."""
 TOOL = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+MODEL = re.compile(r"[A-Za-z0-9_.:/@+-]{1,128}")
 VERDICTS = frozenset({"deny", "ask", "warn", "allow"})
+PROVIDER, REQUESTED = "gen_ai.provider.name", "gen_ai.request.model"
+Served = Callable[[], Mapping[str, str]]
+"""Return the provider and the model that answer now, under these two names."""
 TOKENS = ("input", "output")
+SECONDS_AT = tuple(0.01 * 2**power for power in range(14))
+TOKENS_AT = tuple(4**power for power in range(14))
+"""The bucket boundaries of the conventions; with the SDK's defaults most values fall into the first bucket."""
 
 
 @cache
 def telemetry() -> Telemetry | None:
-    """Return the exporter to OpenTelemetry, one for the whole program; None if its API is missing."""
+    """Return the exporter to OpenTelemetry, one for the whole program; None if its API cannot be used."""
     try:
         return Telemetry()
-    except ImportError:
+    except Exception:  # noqa: BLE001 - the API raises various errors for invalid variables
         return None
 
 
-def traced(host: Host) -> Host:
-    """Return ``host`` with its turns also reported to OpenTelemetry."""
+def traced(host: Host, model: str) -> Host:
+    """Return ``host`` with its turns also reported to OpenTelemetry, as turns with ``model``."""
     told = telemetry()
     if told is None:
         return host
@@ -59,7 +68,7 @@ def traced(host: Host) -> Host:
         if keeps is not None:
             keeps(event)
 
-    return Host(host.approve, host.settle, host.listen, observe, told.watcher())
+    return Host(host.approve, host.settle, host.listen, observe, told.watcher(lambda: {REQUESTED: model}))
 
 
 class Telemetry:
@@ -72,8 +81,12 @@ class Telemetry:
         self._trace, self._context = trace, context
         self._tracer = trace.get_tracer("memkit")
         meter = metrics.get_meter("memkit")
-        self._seconds = meter.create_histogram("gen_ai.client.operation.duration", "s")
-        self._tokens = meter.create_histogram("gen_ai.client.token.usage", "{token}")
+        self._seconds = meter.create_histogram(
+            "gen_ai.client.operation.duration", "s", explicit_bucket_boundaries_advisory=SECONDS_AT
+        )
+        self._tokens = meter.create_histogram(
+            "gen_ai.client.token.usage", "{token}", explicit_bucket_boundaries_advisory=TOKENS_AT
+        )
         self._gate = meter.create_counter("memkit.gate.decisions")
         self._verdicts = meter.create_counter("memkit.policy.verdicts")
         self._recalled = meter.create_counter("memkit.recall.records")
@@ -83,9 +96,9 @@ class Telemetry:
         with suppress(Exception):
             self._account(event)
 
-    def watcher(self) -> Listener:
-        """Return a listener for the turns of one agent."""
-        watching = _Turns(self)
+    def watcher(self, served: Served = dict) -> Listener:
+        """Return a listener for the turns of one agent; ``served`` says which model answers them."""
+        watching = _Turns(self, served)
 
         def watch(event: Event) -> None:
             with suppress(Exception):
@@ -106,7 +119,7 @@ class Telemetry:
         operation = OPERATIONS.get(kind)
         if operation is None:
             return
-        told: dict[str, Any] = {"gen_ai.operation.name": operation}
+        told: dict[str, Any] = named(operation)
         if operation == "search_memory":
             told["gen_ai.memory.record.count"] = len(ids)
             if captures() and event.get("query"):
@@ -132,30 +145,30 @@ class Telemetry:
         """Undo ``enter``."""
         self._context.detach(token)
 
-    def end(self, span: Any, name: str, began: float, error: str = "") -> None:
-        """End a span with its kind of error, if any, and record its duration."""
-        told = {"gen_ai.operation.name": name}
+    def end(self, span: Any, told: Mapping[str, str], began: float, error: str = "") -> None:
+        """End a span with its kind of error, if any, and record its duration with the attributes ``told``."""
         if error:
-            told["error.type"] = error
+            told = {**told, "error.type": error}
             span.set_attribute("error.type", error)
             span.set_status(self._trace.StatusCode.ERROR)
         span.end()
         self._seconds.record(time.perf_counter() - began, told)
 
-    def spend(self, usage: Mapping[str, Any]) -> None:
+    def spend(self, usage: Mapping[str, Any], told: Mapping[str, str]) -> None:
         """Count the tokens of one answer."""
         for kind in TOKENS:
             if isinstance(count := usage.get(kind), int):
-                self._tokens.record(count, {"gen_ai.operation.name": "chat", "gen_ai.token.type": kind})
+                self._tokens.record(count, {**told, "gen_ai.token.type": kind})
 
 
 class _Turns:
     """The spans of one agent: a turn, and below it the model requests and tool runs."""
 
-    def __init__(self, telemetry: Telemetry) -> None:
+    def __init__(self, telemetry: Telemetry, served: Served) -> None:
         self._telemetry = telemetry
+        self._served = served
         self._turn: tuple[Any, Any, float] | None = None
-        self._asked: tuple[Any, float] | None = None
+        self._asked: tuple[Any, Mapping[str, str], float] | None = None
         self._calls: dict[str, tuple[Any, float]] = {}
         self._guard = threading.Lock()
 
@@ -168,15 +181,16 @@ class _Turns:
 
     def _turn_opened(self, data: Mapping[str, Any]) -> None:
         self._end("abandoned")
-        told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "memkit"}
+        told = {"gen_ai.agent.name": "memkit", **self._by("invoke_agent")}
         if captures() and data.get("text"):
-            told["gen_ai.input.messages"] = mask(str(data["text"]))
+            told["gen_ai.input.messages"] = _message("user", data["text"])
         span = self._telemetry.begin("invoke_agent memkit", told)
         self._turn = (span, self._telemetry.enter(span), time.perf_counter())
 
     def _turn_closed(self, data: Mapping[str, Any]) -> None:
         if self._turn and captures() and data.get("message"):
-            self._turn[0].set_attribute("gen_ai.output.messages", mask(str(data["message"])))
+            answer = _message("assistant", data["message"], finish_reason="stop")
+            self._turn[0].set_attribute("gen_ai.output.messages", answer)
         self._end("turn_failed" if "error" in data else "")
 
     def _end(self, error: str) -> None:
@@ -184,17 +198,23 @@ class _Turns:
         if turn is None:
             return
         if self._asked is not None:
-            self._telemetry.end(self._asked[0], "chat", self._asked[1], error or "abandoned")
+            self._telemetry.end(*self._asked, error or "abandoned")
         for span, began in self._calls.values():
-            self._telemetry.end(span, "execute_tool", began, error or "abandoned")
+            self._telemetry.end(span, named("execute_tool"), began, error or "abandoned")
         self._asked, self._calls = None, {}
         self._telemetry.leave(turn[1])
-        self._telemetry.end(turn[0], "invoke_agent", turn[2], error)
+        self._telemetry.end(turn[0], named("invoke_agent"), turn[2], error)
+
+    def _by(self, operation: str) -> dict[str, str]:
+        """Return the attributes of an operation: its name and, if known, the provider and model."""
+        served = {name: one if MODEL.fullmatch(one) else "other" for name, one in self._served().items() if one}
+        return {**named(operation), **served}
 
     def _model_asked(self, data: Mapping[str, Any]) -> None:
         if self._turn:
-            span = self._telemetry.begin("chat", {"gen_ai.operation.name": "chat"}, self._turn[0])
-            self._asked = (span, time.perf_counter())
+            told = self._by("chat")
+            span = self._telemetry.begin(f"chat {told.get(REQUESTED, '')}".strip(), told, self._turn[0])
+            self._asked = (span, told, time.perf_counter())
 
     def _model_answered(self, data: Mapping[str, Any]) -> None:
         asked, self._asked = self._asked, None
@@ -203,21 +223,32 @@ class _Turns:
             for kind in TOKENS:
                 if isinstance(usage.get(kind), int):
                     asked[0].set_attribute(f"gen_ai.usage.{kind}_tokens", usage[kind])
-            self._telemetry.spend(usage)
-            self._telemetry.end(asked[0], "chat", asked[1])
+            self._telemetry.spend(usage, asked[1])
+            self._telemetry.end(*asked)
 
     def _call_started(self, data: Mapping[str, Any]) -> None:
         if self._turn:
             name = str(data["name"])
             shown = name if TOOL.fullmatch(name) else "other"
-            told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": shown}
+            told = {**named("execute_tool"), "gen_ai.tool.name": shown}
             span = self._telemetry.begin(f"execute_tool {shown}", told, self._turn[0])
             self._calls[str(data["id"])] = (span, time.perf_counter())
 
     def _call_finished(self, data: Mapping[str, Any]) -> None:
         call = self._calls.pop(str(data["id"]), None)
         if call is not None:
-            self._telemetry.end(call[0], "execute_tool", call[1], "tool_error" if data.get("error") else "")
+            self._telemetry.end(call[0], named("execute_tool"), call[1], "tool_error" if data.get("error") else "")
+
+
+def named(operation: str) -> dict[str, str]:
+    """Return the attribute that all spans and measurements have."""
+    return {"gen_ai.operation.name": operation}
+
+
+def _message(role: str, text: Any, **more: str) -> str:
+    """Return a masked text as a list of one message, in the JSON form of the conventions."""
+    message = {"role": role, "parts": [{"type": "text", "content": mask(str(text))}], **more}
+    return json.dumps([message], ensure_ascii=False)
 
 
 def captures() -> bool:
