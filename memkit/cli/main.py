@@ -297,8 +297,9 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
     else:
         from memkit.cli.display import spoken
 
+        line = harmless(message).replace("\n", "\\n")  # the name of a folder may contain a line break
         # A negative answer may be the expected one; anything else is a failure.
-        say(spoken(f"memkit: {harmless(message)}", sys.stderr, "care" if code == 1 else "bad"), err=True)
+        say(spoken(f"memkit: {line}", sys.stderr, "care" if code == 1 else "bad"), err=True)
     if isinstance(error, OSError):
         discard()  # the full stream may be standard output itself
     return code
