@@ -1,1 +1,1 @@
-"""One verb per file: what a front door asks of the store."""
+"""One verb per file: the requests that front ends make of the store."""

@@ -1,4 +1,4 @@
-"""Account for what is remembered: when a record was recalled, who wrote it, why a turn went as it did, how much."""
+"""Accounts of memory: when a record was recalled, who wrote it, why a turn went as it did, and how much there is."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 
 KINDS = ("retrieved", "injected", "cited")
 MOST_RIVALS = 100
-"""So many losers are listed, those of the latest recalls first."""
+"""The most losers listed, those of the latest recalls first."""
 
 Occasion = Mapping[str, Any]
-"""``{at, actor, user_id, session_id, turn_id, query}``, with ``reason`` where the record lost."""
+"""``{at, actor, user_id, session_id, turn_id, query}``, with ``reason`` if the record lost."""
 
 
 @dataclass(frozen=True)
 class RecordAccount:
-    """What the audit log of this machine holds of one record's recalls, oldest first."""
+    """What this machine's audit log says about one record's recalls, oldest first."""
 
     retrieved: tuple[Occasion, ...]
     injected: tuple[Occasion, ...]
     cited: tuple[Occasion, ...]
     lost: tuple[Occasion, ...]
-    """When it was a candidate and was not returned, or did not enter the prompt, and why."""
+    """When it was a candidate but was not returned, or did not enter the prompt, and why."""
     candidates: tuple[Mapping[str, Any], ...]
     """``{id, reason, at, query}``: what lost in the recalls that returned the record."""
     candidates_truncated: bool = False
 
 
 def explain_record(workspace: Workspace, record_id: str, *, user: str | None = None) -> RecordAccount:
-    """Return every recall that a record took part in; ``NotFound`` where ``user`` has no such record.
+    """Return every recall that a record took part in; raise ``NotFound`` if ``user`` has no such record.
 
-    The account is what was written down when it happened, not what a search would say now.
+    The account is what was recorded when it happened, not what a search would return now.
     """
     if workspace.archive.get(record_id, user_id=user) is None:
         raise no_record(record_id)
@@ -73,29 +73,29 @@ def _occasion(event: Mapping[str, Any]) -> dict[str, Any]:
     return {key: event.get(key) for key in ("at", "actor", "user_id", "session_id", "turn_id", "query")}
 
 
-# Say who wrote down what is known of a record, and which commit brought it.
+# Say who wrote what is known of a record, and which commit brought it.
 
 
 @dataclass(frozen=True)
 class BlamedLine:
-    """A line of the archive about a record, and where it comes from."""
+    """A line of the archive about a record, and its origin."""
 
     op: str
-    """``add`` for the record itself, ``supersede`` for one that took its place, else the event's own."""
+    """``add`` for the record itself, ``supersede`` for its replacement, else the event's own."""
     at: str
     actor: str
     session_id: str | None
     path: str
     line: int
     commit: str | None = None
-    """None as long as the line is not committed."""
+    """None while the line is not committed."""
     author: str | None = None
     committed_at: str | None = None
     subject: str | None = None
 
 
 def blame_record(workspace: Workspace, record_id: str, *, user: str | None = None) -> list[BlamedLine]:
-    """Return the record's line and those of all that happened to it, oldest first.
+    """Return the record's line and those of all its events, oldest first.
 
     Raises:
         NotFound: This user has no such record.
@@ -118,7 +118,7 @@ def blame_record(workspace: Workspace, record_id: str, *, user: str | None = Non
 
 
 def _lines_about(log: Log, record_id: str, user: str | None) -> Iterator[BlamedLine]:
-    """Yield the lines about a record; the same line in a second shard is left out, and so is another user's."""
+    """Yield the lines about a record, without duplicates in a second shard and without other users' lines."""
     from memkit.runtime.memory.log.check import pieces
 
     seen: set[str] = set()
@@ -158,24 +158,24 @@ def _line(data: Mapping[str, JSON], op: str, path: str, number: int) -> BlamedLi
     return BlamedLine(op, record.created_at, record.actor, record.session_id, path, number)
 
 
-# Count what is remembered.
+# Count records.
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the archive holds, in numbers."""
+    """The contents of the archive in numbers."""
 
     census: Census
     users: int
-    """Everybody of whom something is stored, whomever was asked about."""
+    """All users with stored data, whichever user was requested."""
     shards: int
     shard_bytes: int
     most_used: tuple[tuple[str, int], ...] = ()
-    """Ids and uses, where one user was asked about."""
+    """Ids and uses, if one user was requested."""
 
 
 def count_memory(workspace: Workspace, *, user: str | None = None) -> Statistics:
-    """Return numbers about the whole archive, or about one user's part in it; no text is read out."""
+    """Return counts for the whole archive, or one user's part of it; no text is read out."""
     archive = workspace.archive
     sizes = [stat.size for stat in archive.log.shards(None if user is None else [user]).values()]
     return Statistics(
@@ -187,14 +187,14 @@ def count_memory(workspace: Workspace, *, user: str | None = None) -> Statistics
     )
 
 
-# Say why a turn of a session went as it did, from what was written down then.
+# Say why a turn of a session went as it did, from what was recorded then.
 
 WRITES = ("write", "merge", "quarantine", "refusal", "supersede", "core", "reject")
 
 
 @dataclass(frozen=True)
 class TurnAccount:
-    """What the audit log holds of one turn."""
+    """What the audit log holds about one turn."""
 
     turn: int | None
     searches: tuple[Mapping[str, Any], ...] = ()
@@ -202,18 +202,18 @@ class TurnAccount:
     skipped: str = ""
     """Why nothing was looked up before the answer, if nothing was."""
     left_out: tuple[Mapping[str, Any], ...] = ()
-    """``{id, reason}``: what was found and did not enter the prompt."""
+    """``{id, reason}``: what was found but did not enter the prompt."""
     cited: tuple[str, ...] = ()
     writes: tuple[Mapping[str, Any], ...] = ()
     policy: tuple[Mapping[str, Any], ...] = ()
     plans: tuple[Mapping[str, Any], ...] = ()
-    """``{choice: {kind, reason, considered}, outcome}``: which way a task was solved; no choice without consent."""
+    """``{choice: {kind, reason, considered}, outcome}``: how a task was solved; no choice without consent."""
 
 
 def explain_turn(workspace: Workspace, *, user: str, session: str, turn: int | None = None) -> TurnAccount:
     """Return what was recalled in a turn of ``session``, what lost and why, and what the policies decided.
 
-    Without ``turn`` it is the last one of which anything is written down.
+    Without ``turn`` it is the last recorded one.
     """
     events = turn_events(workspace, user=user, session=session)
     meant = turn if turn is not None else events[-1]["turn_id"] if events else None
@@ -233,6 +233,6 @@ def explain_turn(workspace: Workspace, *, user: str, session: str, turn: int | N
 
 
 def turn_events(workspace: Workspace, *, user: str, session: str) -> list[Mapping[str, Any]]:
-    """Return what the audit log holds of the turns of ``session``, oldest first."""
+    """Return the audit log's events about the turns of ``session``, oldest first."""
     events = (event for event in workspace.audit.events(user=user) if event.get("session_id") == session)
     return [event for event in events if isinstance(event.get("turn_id"), int)]

@@ -1,4 +1,4 @@
-"""Keep what other agents should know in their AGENTS.md or CLAUDE.md, and bring back what somebody changed there."""
+"""Maintain the part of AGENTS.md or CLAUDE.md that tells other agents what holds, and bring back edits made there."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NOTED = "agents-md.json"
 
 @dataclass
 class AgentsFile:
-    """What was written, and what became of the edits that were found."""
+    """What was written, and what became of the edits found."""
 
     path: Path
     user: str
@@ -48,13 +48,13 @@ class AgentsFile:
     left_out: int = 0
     """Records that others may have steered: no agent is told to follow them."""
     left_out_ids: list[str] = field(default_factory=list)
-    """Which these are."""
+    """The ids of those records."""
     offers: list[dict[str, Any]] = field(default_factory=list)
     """``{line, op, text, decision, id, reasons}`` for each edit."""
     changed: bool = False
 
     def to_data(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the data that ``--json`` prints."""
         counts = {
             name: getattr(self, name) for name in ("constraints", "preferences", "skills", "left_out", "left_out_ids")
         }
@@ -62,13 +62,13 @@ class AgentsFile:
 
 
 def keep_agents_file(workspace: Workspace, path: Path, *, user: str, mine: bool = False) -> AgentsFile:
-    """Offer what was edited between the marks of a file, and write there what holds now; the rest of it stays.
+    """Offer the edits between a file's marks, and write the present state there; the rest of the file stays.
 
-    Without ``mine`` an edit is nobody's word: a new line is a tainted candidate, and what would change or end a record
-    waits for a person.
+    Without ``mine`` an edit counts as nobody's word: a new line is a tainted candidate, and what would change or end
+    a record waits for a person.
 
     Raises:
-        UsageError: The file is no text, or its marks do not belong together.
+        UsageError: The file is not text, or its marks do not match.
     """
     before = _text_of(path)
     found = BLOCK.findall(before)
@@ -102,7 +102,7 @@ def _text_of(path: Path) -> str:
     raise UsageError(f"{path} is not a text in UTF-8 of at most {LARGEST >> 20} MB.")
 
 
-# Out.
+# Writing.
 
 
 def _block(workspace: Workspace, kept: AgentsFile) -> str:
@@ -131,11 +131,11 @@ def _told(workspace: Workspace, kept: AgentsFile) -> list[Record]:
 
 
 def _shown(text: str) -> str:
-    """Return a text on one line, in which no mark can stand."""
+    """Return a text on one line that cannot contain a mark."""
     return harmless(" ".join(text.split())).replace("<!--", "<! --").replace("-->", "-- >")
 
 
-# Back.
+# Reading.
 
 
 def _bring_back(workspace: Workspace, block: str, first: int, origin: Origin, kept: AgentsFile) -> None:
@@ -161,7 +161,7 @@ def _bring_back(workspace: Workspace, block: str, first: int, origin: Origin, ke
 
 
 def _lines(block: str, first: int) -> Iterator[tuple[int, str, str, str | None]]:
-    """Yield the entries between the marks, but for skills, which are changed as files."""
+    """Yield the entries between the marks, except skills, which are changed as files."""
     type: str | None = None
     for number, line in enumerate(block.splitlines(), first):
         if line.startswith("#"):
@@ -171,7 +171,7 @@ def _lines(block: str, first: int) -> Iterator[tuple[int, str, str, str | None]]
 
 
 def _written(workspace: Workspace) -> dict[str, list[str]]:
-    """Return which records this clone wrote into each file: what is missing of them there, somebody deleted."""
+    """Return which records this clone wrote into each file: those missing there have been deleted by somebody."""
     try:
         found = json.loads((state_folder(workspace.root) / NOTED).read_bytes())
     except (OSError, ValueError):
@@ -206,7 +206,7 @@ def _note(kept: AgentsFile, line: int, op: str, text: str, decision: Decision) -
 
 
 def default_file(root: Path, given: Path | None) -> Path:
-    """Return the file to keep: the one that is named, else CLAUDE.md where there is only that, else AGENTS.md."""
+    """Return the file to maintain: the given one, else CLAUDE.md if only that exists, else AGENTS.md."""
     if given is not None:
         return given
     claude, agents = root / "CLAUDE.md", root / "AGENTS.md"
@@ -214,7 +214,7 @@ def default_file(root: Path, given: Path | None) -> Path:
 
 
 def offer_lines(offers: Sequence[Mapping[str, Any]], left_out: Collection[str] = ()) -> list[str]:
-    """Return what became of edits as a person reads it; ``left_out`` are the ids of those that no agent is told."""
+    """Return the outcome of edits as text for a person; ``left_out`` are the ids that no agent is told."""
     told = []
     for offer in offers:
         id = offer["id"]

@@ -1,4 +1,4 @@
-"""Say where memory lies, move it there and back with proof, and make the tables of a server."""
+"""Report where memory is stored, move it there and back with proof, and create a server's tables."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ if TYPE_CHECKING:
     from memkit.workspace import Workspace
 
 MOVING = "moving"
-"""In the state folder: shards of a move to files, until all of them are whole."""
+"""In the state folder: shards of a move to files, until all of them are complete."""
 PUTTING = "putting"
-"""In there: they are whole, and being put in their place."""
+"""In there: they are complete, and are being put in place."""
 
 
 @dataclass(frozen=True)
 class TierPlace:
-    """Where one tier lies."""
+    """The place of one tier."""
 
     kind: str
     url: str | None
     records: int = 0
     heads: Mapping[str, Any] | None = None
-    """How far this clone is as a writer, by its names."""
+    """How far this clone has written, by writer name."""
     fault: ArchiveError | None = None
     remark: str = ""
-    """What of its settings a person may want to change."""
+    """A remark about a setting that a person may want to change."""
 
 
 @dataclass(frozen=True)
 class BackendStatus:
-    """Where memory lies, and whether it is served."""
+    """Where memory is stored, and whether it is reachable."""
 
     archive: TierPlace
     working: TierPlace
 
     @property
     def ok(self) -> bool:
-        """Return whether everything is served."""
+        """Return whether every tier is reachable."""
         return self.working.fault is None
 
 
 def backend_status(workspace: Workspace) -> BackendStatus:
-    """Return where memory lies; a server of the archive that stays away is an error, one of the short-lived is said."""
+    """Return where memory is stored; an unreachable archive is an error, an unreachable short-lived tier a remark."""
     where = place_of(workspace, "archive")
     archive = workspace.archive
     heads = {writer: {"count": head["count"], "root": head["root"]} for writer, head in archive.own_heads().items()}
@@ -84,18 +84,18 @@ def _working_place(where: BackendAddress) -> TierPlace:
 
 
 def place_of(workspace: Workspace, tier: str) -> BackendAddress:
-    """Return where a tier lies, as the settings say."""
+    """Return the configured place of a tier."""
     return address(str(workspace.settings[f"backends.{tier}"]), ARCHIVES if tier == "archive" else WORKING)
 
 
 def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], None], dry_run: bool = False) -> Move:
-    """Let the store share sessions, turns and counts through another server, or keep them on each machine again.
+    """Make the store share sessions, turns and counts through another server, or keep them on each machine again.
 
-    What this machine holds of them goes along; what others hold follows when they go on.
+    The data of this machine moves along; that of others follows when they continue.
 
     Raises:
-        UsageError: They lie there already, or it is no address.
-        BackendAway: The server stays away.
+        UsageError: They are there already, or it is not an address.
+        BackendAway: The server cannot be reached.
     """
     origin, target = place_of(workspace, "working"), address(to, WORKING)
     if origin == target:
@@ -116,7 +116,7 @@ def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], Non
 
 
 def make_tables(url: str, role: str, *, dry_run: bool) -> tuple[str, list[str]]:
-    """Make or update the tables of an archive as their owner, and return where and what was run."""
+    """Create or update the tables of an archive as their owner, and return where and the statements run."""
     where = address(url, ARCHIVES)
     if not where.url:
         raise UsageError("Files need no tables. Give the URL of the database's owner, or $NAME.")
@@ -135,7 +135,7 @@ def make_tables(url: str, role: str, *, dry_run: bool) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True)
 class Move:
-    """What a move brought where."""
+    """The result of a move."""
 
     origin: str
     target: str
@@ -152,15 +152,15 @@ def move_archive(
     dry_run: bool = False,
     tell: Callable[[int], None] = lambda lines: None,
 ) -> Move:
-    """Bring every line to another back end, prove that it is there, and let the store name it from then on.
+    """Move every line to another back end, prove that it arrived, and let the store name it from then on.
 
-    Until the last step the old side serves. What is written meanwhile follows; for the last of it, and the proof,
+    The old side serves until the last step. What is written meanwhile follows; for the last of it, and the proof,
     writers wait.
 
     Raises:
-        UsageError: The memory lies there already, or it is no address.
-        StoreFault: The archive is damaged, or other memory lies there.
-        BackendAway: A server stays away.
+        UsageError: The memory is there already, or it is not an address.
+        StoreFault: The archive is damaged, or other memory is there.
+        BackendAway: A server cannot be reached.
     """
     from memkit.runtime.backends.moving import counted_in
 
@@ -188,7 +188,7 @@ OTHER_MEMORY = "That database holds other memory already. Give an empty one; not
 
 
 def _require_room(workspace: Workspace, source: Log, other: Log) -> None:
-    """Raise ``StoreFault`` where a move would mix with what lies there, before anything is written."""
+    """Raise ``StoreFault`` if a move would mix with memory at the target, before anything is written."""
     if not isinstance(other, ShardLog):
         from memkit.runtime.backends.moving import Passage
         from memkit.runtime.backends.postgres_sink import PostgresSink
@@ -208,7 +208,7 @@ def _require_room(workspace: Workspace, source: Log, other: Log) -> None:
 
 
 def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Callable[[int], None]) -> Passengers:
-    """Bring everything while others write, and what they wrote meanwhile; then prove it and let the store name it."""
+    """Move everything while others write, and what they wrote meanwhile; then prove it and update the store."""
     from memkit.runtime.backends.moving import FilesSink, Passage, Passengers, bring
     from memkit.runtime.backends.postgres_sink import PostgresSink
 
@@ -275,11 +275,11 @@ class Snapshot:
 
 
 def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapshot:
-    """Put every line of the archive on a new branch, beside what the last commit holds; the work tree stays as it is.
+    """Put every line of the archive on a new branch on top of the last commit; the work tree stays as it is.
 
     Raises:
-        EnvironmentFault: The store lies in no repository.
-        UsageError: The branch is there already, or the repository has no commit yet.
+        EnvironmentFault: The store is not in a repository.
+        UsageError: The branch exists already, or the repository has no commit yet.
     """
     from memkit.runtime.backends.moving import FilesSink, Passage, Passengers, bring
     from memkit.store.git_objects import GitObjects

@@ -1,4 +1,4 @@
-"""Measure how well each way to search finds what a conversation benchmark asks for."""
+"""Measure how well each search mode finds the evidence in a conversation benchmark."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memkit.errors import UsageError
 from memkit.runtime.embeddings.interface import Embedder
 
 FAR = 5
-"""Where k is more than one in so many of the candidates, chance alone finds much."""
+"""If k is more than one in so many candidates, chance alone finds much."""
 
 
 @dataclass(frozen=True)
 class RetrievalBenchmark:
-    """The figures, and the file they are of."""
+    """The figures, and the file they belong to."""
 
     format: str
     sha256: str
@@ -36,8 +36,8 @@ def bench_retrieval(
     """Return recall@k and MRR on the benchmark in ``path``, per mode, granularity and type of question.
 
     Raises:
-        UsageError: The file is no benchmark, is malformed, or asks nothing that has an answer in it.
-        EnvironmentFault: There is no model in the folder, or what reads it is not installed.
+        UsageError: The file is not a benchmark, is malformed, or has no question with an answer in it.
+        EnvironmentFault: The folder holds no model, or the library that reads it is not installed.
     """
     dataset = load_dataset(path)
     offered = MODES if model is not None else [mode for mode in MODES if mode not in MEANING]

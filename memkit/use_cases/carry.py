@@ -1,4 +1,4 @@
-"""Carry memory out of a store and into one."""
+"""Export memory from a store and import it into one."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from memkit.store.chain_history import BranchLog, HeldShards
 from memkit.use_cases.in_parts import in_parts
 from memkit.workspace import Workspace
 
-# Write down everything that is held on a user.
+# Export everything held on a user.
 
 UNREAD = ("not-json", "bad-record", "bad-event", "glued-line", "torn", "bom", "unreadable", "sealed-damaged")
-"""What is wrong with lines that memory does not hold, whoever they are about."""
+"""Problems of lines that memory does not hold, whoever they are about."""
 
 
 @dataclass
 class ImportAccount:
-    """What an export holds, filled while it is written."""
+    """The contents of an export, filled while it is written."""
 
     counts: Counter[str] = field(default_factory=Counter)
     """Lines by kind."""
     gaps: list[str] = field(default_factory=list)
-    """What may be held on the user as well, and cannot be read here."""
+    """What may also be held on the user but cannot be read here."""
 
 
 def export_memory(workspace: Workspace, user: str, account: ImportAccount) -> Iterator[str]:
-    """Yield one JSON object after the other about ``user``, and keep account of them.
+    """Yield one JSON object after another about ``user``, and count them in ``account``.
 
     Raises:
         NotFound: Nothing is held on this user.
@@ -80,7 +80,7 @@ def _gaps(workspace: Workspace, sealed: int) -> Iterator[str]:
 
 
 def _lines(count: int) -> str:
-    """Return so many lines in words."""
+    """Return a number of lines in words."""
     return f"{count:,} line{'' if count == 1 else 's'}"
 
 
@@ -96,11 +96,11 @@ Judged = tuple[int, Decision]
 
 
 EVERYBODY = ""
-"""Stands for all users of a file, where they cannot be judged apart."""
+"""Stands for all users of a file that cannot be judged separately."""
 TOLD = ("write", "merge", "quarantine", "refusal", "supersede")
-"""What of a worker's account is kept here."""
+"""The events of a worker's account that are kept here."""
 MOST_REPEATED = 200
-"""So many records are asked where they came from, to say what is left to approve."""
+"""How many records are checked for their origin, to report what is left to approve."""
 
 
 @dataclass
@@ -115,21 +115,21 @@ class Imported:
     quarantined: list[Judged] = field(default_factory=list)
     passed: list[Passed] = field(default_factory=list)
     batch: str = ""
-    """What the import is called by whoever approves it."""
+    """The import's name, for approving it."""
     mine: bool = False
-    """Whether a person gave their word for all of it."""
+    """Whether a person vouched for all of it."""
     repeated: list[str] = field(default_factory=list)
     """The first records that it repeats."""
     earlier: tuple[str, ...] = ()
-    """Imports that brought these before, and that nobody approved yet."""
+    """Earlier imports of the same memories that nobody has approved yet."""
 
     @property
     def total(self) -> int:
-        """Return how many memories there were."""
+        """Return the number of memories."""
         return sum(self.counts.values())
 
     def join(self, other: Imported) -> None:
-        """Add what became of another part of the file."""
+        """Add the results of another part of the file."""
         for decision, count in other.counts.items():
             self.counts[decision] += count
         self.refused += other.refused
@@ -138,12 +138,12 @@ class Imported:
         self.repeated = [*self.repeated, *other.repeated][:MOST_REPEATED]
 
     def refuse(self, unfit: Unfit) -> None:
-        """Count a memory that was not taken."""
+        """Count a memory that was not accepted."""
         self.counts["refused"] += 1
         self.refused.append(unfit)
 
     def take(self, line: int, decision: Decision) -> None:
-        """Count what the write gate decided about a memory."""
+        """Count the write gate's decision about a memory."""
         if decision.decision == "refused":
             self.refuse(Unfit(line, decision.reasons))
             return
@@ -165,24 +165,24 @@ def import_memory(
     progress: Progress = lambda count: None,
     executor: str | None = None,
 ) -> Imported:
-    """Offer what ``source`` holds and return what became of it; some hundred memories are kept or lost together.
+    """Offer the memories in ``source`` and return what became of them; each batch of some hundred is all or nothing.
 
-    What stands in the result is on disk. An import that was interrupted is completed by giving it again: what is here
-    already is known by its id, or by its text and where it comes from.
+    What the result lists is on disk. An interrupted import is completed by repeating it: memories already here are
+    recognised by their id, or by their text and origin.
 
     Args:
         workspace: The store.
         source: The file.
-        wishes: What the person who imports says about it.
+        wishes: What the importing person says about it.
         format: A name of ``FORMATS``.
         dry_run: Judge everything and keep nothing: the gate works on a copy of the store's memory.
-        mine: Whether a person gives their word for all of it; without that it is tainted until somebody approves it.
-        progress: Is told how many memories are through, from time to time.
+        mine: Whether a person vouches for all of it; otherwise it is tainted until somebody approves it.
+        progress: Called with the number of processed memories from time to time.
         executor: Whose workers judge, each some users of the file; what they admit is written here.
 
     Raises:
-        UsageError: The file cannot be read or is not in this format, nobody says whose memories it holds, or nobody
-            knows the executor.
+        UsageError: The file cannot be read or has another format, nobody says whose memories it holds, or the
+            executor is unknown.
         EnvironmentFault: The scheduler of ``executor`` cannot be reached.
     """
     if format in OWNERLESS:
@@ -219,7 +219,7 @@ def _offer_all(
     progress: Progress,
     users: Collection[str] | None = None,
 ) -> None:
-    """Offer what the file holds of ``users``, or all that it holds, and note what became of it."""
+    """Offer what the file holds for ``users``, or all of it, and record what became of it."""
     lines: deque[int] = deque()
     asks = workspace.settings["privacy.consent"] == "always"
     consents: dict[str, bool] = {}
@@ -254,17 +254,17 @@ class _ImportedPart(NamedTuple):
 
     imported: Imported
     lines: Sequence[bytes]
-    """What is to be written, in its order."""
+    """The lines to write, in order."""
     events: Sequence[Mapping[str, object]]
-    """What is to be told of it."""
+    """The events to report."""
 
 
 def _judged_elsewhere(
     workspace: Workspace, source: ImportSource, wishes: Wishes, imported: Imported, executor: str
 ) -> Iterator[_ImportedPart]:
-    """Yield what workers say of the users of a file; what belongs to nobody is noted here.
+    """Yield the workers' results for the users of a file; memories without an owner are counted here.
 
-    Whoever shares something is heard by everybody, so a file with shared memories is one part.
+    Shared memories are seen by everybody, so a file with any is one part.
     """
     if source.path is None:
         raise UsageError("--executor lets workers read FILE: name one that they see, and not standard input.")
@@ -286,7 +286,7 @@ def _judged(
     workspace: Workspace, users: Sequence[str], everybody: Sequence[str] | None, source: ImportSource, wishes: Wishes,
     imported: Imported,
 ) -> _ImportedPart:  # fmt: skip
-    """Let the gate judge what a file holds of some users, over what is known of them, and write nothing."""
+    """Let the gate judge some users' memories in a file against what is known of them, and write nothing."""
     users = users if everybody is None else everybody
     known, events = workspace.archive.log, list[Mapping[str, object]]()
     held = {shard: known.read(shard) for shard in known.shards(users)}
@@ -298,7 +298,7 @@ def _judged(
 
 
 def _keep(workspace: Workspace, part: _ImportedPart) -> None:
-    """Write what a worker's gate let in, as it is, and tell of it."""
+    """Write what a worker's gate admitted, unchanged, and report the events."""
     by_user: dict[str, list[Mapping[str, JSON]]] = defaultdict(list)
     for line in part.lines:
         data = unplaced(decode_line(line))
@@ -325,7 +325,7 @@ def _in_place(archive: ArchivalStore, item: FoundMemory) -> Draft:
 
 @contextmanager
 def _archive(workspace: Workspace, *, scratch: bool) -> Iterator[ArchivalStore]:
-    """Give the store's archive, or a copy of it that is gone afterwards."""
+    """Yield the store's archive, or a copy of it that is deleted afterwards."""
     if not scratch:
         yield workspace.archive
         return
@@ -340,26 +340,26 @@ def _archive(workspace: Workspace, *, scratch: bool) -> Iterator[ArchivalStore]:
             yield archive
 
 
-# Bring a user back from an export, exactly as they were.
+# Restore a user from an export, exactly as they were.
 
 
 @dataclass
 class Restored:
-    """What became of an export."""
+    """The result of restoring an export."""
 
     user_id: str
     counts: Counter[str] = field(default_factory=Counter)
-    """Lines written, by kind: records, events …; none that was here already."""
+    """Lines written, by kind: records, events …; without those already here."""
     here: int = 0
-    """Lines that the archive had already, from a restore that was interrupted."""
+    """Lines that the archive already had, from an interrupted restore."""
     refused: list[Unfit] = field(default_factory=list)
 
 
 def restore_memory(workspace: Workspace, source: ImportSource, *, user: str | None, dry_run: bool = False) -> Restored:
-    """Write every line of an export as it is, or nothing where one of them may not come.
+    """Write every line of an export unchanged, or nothing if any of them is not allowed.
 
-    The export says what was judged already, so nothing is judged again; each line is checked against the format, and
-    none may be about somebody else. A restore that was interrupted is completed by giving it again.
+    The export records how everything was judged, so nothing is judged again; each line is checked against the format,
+    and none may be about somebody else. An interrupted restore is completed by repeating it.
 
     Args:
         workspace: The store.
@@ -369,7 +369,7 @@ def restore_memory(workspace: Workspace, source: ImportSource, *, user: str | No
 
     Raises:
         NegativeAnswer: The store holds something about this user that is not in the export, the file is empty, or the
-            store asks for a consent that was never given.
+            store requires a consent that was never given.
         UsageError: The file cannot be read.
     """
     restored = Restored(user or _first_user(source))
@@ -430,7 +430,7 @@ def _require_absent(workspace: Workspace, restored: Restored) -> None:
 
 
 def _agreed(workspace: Workspace, source: ImportSource, user: str) -> bool:
-    """Return whether the user agreed here, or did by the last word that the export has on it."""
+    """Return whether the user agreed here, or did so by the export's last word on it."""
     said = [data for data in _exported_lines(source, local=False) if data.get("op") == "consent"]
     last = max(said, key=lambda data: parse_time(str(data["at"])), default=None)
     fields = last.get("fields") if last else None

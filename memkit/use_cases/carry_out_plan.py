@@ -1,4 +1,4 @@
-"""Carry out a plan with the tools of the store, under its policies; or show what that would do; or go on with a run."""
+"""Carry out a plan with the store's tools, under its policies; preview that; or resume a run."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ class Carrying:
 
     max_replans: int = 5
     observe: str | None = None
-    """A declared tool that says what can be seen after each step."""
+    """A declared tool that reports what can be observed after each step."""
     runs: Path | None = None
     """The folder of the runs (default: in the store's state)."""
     user: str | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
     approve: Approval | None = None
-    """Asks a person about a call that a policy wants confirmed."""
+    """Asks a person about a call that a policy requires confirmation for."""
     manual: Callable[[Action], bool] | None = None
-    """Says whether a step that no tool does is done; None where nobody can say."""
+    """Returns whether a step without a tool is done; None if nobody can say."""
     settle: Settle = lambda action: None
-    """Says what became of a step that had begun when the run was cut off."""
+    """Returns the outcome of a step that had begun when the run was cut off."""
     tell: Tell = lambda entry: None
     notice: Callable[[str], None] = lambda message: None
 
@@ -60,18 +60,18 @@ class CarriedOut:
     """What became of a plan."""
 
     result: Result
-    """The plan that was found first."""
+    """The plan found first."""
     execution: Mapping[str, Any]
     """The account of its steps, as plain data."""
     ok: bool
 
 
 def carry_out_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
-    """Plan a problem and carry the plan out; nothing is begun where a step could not even be tried.
+    """Plan a problem and carry the plan out; nothing is begun if any step could not even be attempted.
 
     Raises:
         NotTrusted: The store has tools of its own, and nobody trusted it.
-        UsageError: Outside of a store nobody said where the run is kept.
+        UsageError: There is no store, and no folder for the run was given.
     """
     runs = plan_runs(how.runs, workspace)
     result = planner.solve_problem(problem)
@@ -93,21 +93,21 @@ def resume_run(
     workspace: Workspace | None,
     planner_for: Callable[[Domain], HTNPlanner] = lambda domain: HTNPlanner(domain=domain),
 ) -> CarriedOut:
-    """Go on with a run where it stopped; no step that was done is done again.
+    """Resume a run where it stopped; completed steps are not repeated.
 
-    The domain is the one that the run began with; ``planner_for`` gives the planner over it that plans anew.
+    The domain is that of the run's beginning; ``planner_for`` returns the planner over it for replanning.
 
     Raises:
         NotTrusted: The store has tools of its own, and nobody trusted it.
         NotFound: There is no such run.
-        PlanJournalError: Another process carries it out, or its journal is damaged.
+        PlanJournalError: Another process is carrying it out, or its journal is damaged.
     """
     run = plan_runs(how.runs, workspace).find(name)
     return _carried_out(run, planner_for(run.domain), _running_crew(workspace, how), how)
 
 
 def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, workspace: Workspace | None) -> CarriedOut:
-    """Plan a problem and show each step with the verdict on it and what it would change; nothing is done or kept."""
+    """Plan a problem and show each step with its verdict and its changes; nothing is done or stored."""
     result = planner.solve_problem(problem)
     if not result.found or result.plan is None:
         return CarriedOut(result, _nothing("dry-run", result.outcome, result.reasons), False)
@@ -131,14 +131,14 @@ def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, worksp
 
 
 def plan_runs(folder: Path | None, workspace: Workspace | None) -> PlanRuns:
-    """Return the runs in a folder, or in the store's state; raises ``UsageError`` where there is neither."""
+    """Return the runs in a folder, or in the store's state; raise ``UsageError`` if there is neither."""
     if folder is None and workspace is None:
         raise UsageError("There is no store here to keep the run in. Name a folder: --run-dir DIR.")
     return PlanRuns(folder or state_folder(workspace.root if workspace else Path()) / "plans")
 
 
 def resuming(run: str, folder: Path | None) -> str:
-    """Return the command that goes on with a run, which may be kept in a folder of its own."""
+    """Return the command that resumes a run, which may be in a folder of its own."""
     return f"memkit plan --resume {run}" + (f" --run-dir {shlex.quote(str(folder))}" if folder else "")
 
 
@@ -185,20 +185,20 @@ class _Crew:
 
 
 def _running_crew(workspace: Workspace | None, how: Carrying) -> _Crew:
-    """Return what the store's agent works with; raises ``NotTrusted`` where nobody trusted tools of the store's own."""
+    """Return the tools of the store's agent; raise ``NotTrusted`` if nobody trusted the store's own tools."""
     if workspace is not None:
         workspace.require_tools()
     return _crew(workspace, how)
 
 
 def _crew(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -> _Crew:
-    """Return the tools of the store's agent, the same that a chat has; outside of a store there are none."""
+    """Return the tools of the store's agent, the same as in a chat; without a store there are none."""
     if workspace is None:
         memory = SessionTools(VirtualContextMemory())
         return _Crew(Tools(memory, config=AgentConfig(context=how.context), host=Host(how.approve)))
 
     def without_traces(parts: Parts) -> Parts:
-        # What is only shown runs nothing, so it tells of all tools, whoever trusts them.
+        # A preview runs nothing, so it covers all tools, whoever trusts them.
         return replace(parts, guard=workspace.guard, observe=None, tools=workspace.tools) if dry else parts
 
     def remember(outcome: TaskOutcome) -> str | None:
@@ -217,7 +217,7 @@ def _crew(workspace: Workspace | None, how: Carrying, *, dry: bool = False) -> _
 
 
 def _obstacles(planner: HTNPlanner, problem: Problem, result: Result, toolbox: Tools, how: Carrying) -> list[Reason]:
-    """Return why steps of a plan could not even be tried, which is better known before the first one is done."""
+    """Return why steps of a plan could not even be attempted, which is better known before the first one is done."""
     hands, found = ToolHands(toolbox), []
     if how.observe is not None:
         _observer(toolbox, how.observe)
@@ -231,9 +231,9 @@ def _obstacles(planner: HTNPlanner, problem: Problem, result: Result, toolbox: T
 
 
 def _foreseen(action: Action, toolbox: Tools, hands: ToolHands) -> tuple[dict[str, Any], str]:
-    """Return a step with the verdict on it, and what keeps it from being done."""
+    """Return a step with its verdict, and what prevents it from being done."""
     tool, arguments = action.operator.tool, hands.arguments(action)
-    # A step that no tool does brings no text from outside into the turn, here as little as in a run.
+    # A step without a tool brings no outside text into the turn, here as little as in a run.
     verdict = toolbox.foresee(tool, arguments) if tool else toolbox.judge(action.step.name, arguments)
     misfit = toolbox.misfit(tool, arguments) if tool else None
     policies = findings_data(verdict)
@@ -262,7 +262,7 @@ def _by_hand(action: Action, how: Carrying) -> ToolOutcome:
 
 
 def _observer(toolbox: Tools, tool: str | None) -> Callable[[Action, Any], Any] | None:
-    """Return what asks a declared tool for what can be seen; raises ``UsageError`` where there is no such tool."""
+    """Return a function that observes through a declared tool; raise ``UsageError`` if there is no such tool."""
     if tool is None:
         return None
     specs = {spec.name: spec for spec in toolbox.specs()}

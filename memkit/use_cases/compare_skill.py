@@ -1,4 +1,4 @@
-"""Say by meaning what changed in a skill."""
+"""Describe by meaning what changed in a skill."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ WORK_TREE = "work tree"
 
 @dataclass(frozen=True)
 class SkillSide:
-    """One of the two texts that are compared."""
+    """One of the two compared texts."""
 
     name: str
-    """What it was asked for by."""
+    """The name by which it was requested."""
     commit: str | None
     """None for the work tree."""
     version: str | None
     text: str | None
-    """None where there is no such skill."""
+    """None if there is no such skill."""
 
 
 _NOTHING = SkillSide("nothing", None, None, None)
@@ -34,7 +34,7 @@ _NOTHING = SkillSide("nothing", None, None, None)
 
 @dataclass(frozen=True)
 class Comparison:
-    """What changed from one side to the other."""
+    """The changes from one side to the other."""
 
     name: str
     before: SkillSide
@@ -46,14 +46,14 @@ def compare_skill(root: Path, name: str, span: str | None = None) -> Comparison:
     """Return what changed in the skill ``name`` over ``span``.
 
     A span is ``V1..V2`` with versions of the skill or any names of commits; a missing end is the work tree, a missing
-    beginning what came before. Without a span it is what is in no commit yet, and where there is nothing of that, the
+    beginning the previous version. Without a span it is the uncommitted changes, and if there are none, the
     last change.
 
     Raises:
-        NotFound: The skill, a version or a commit is not there.
-        NegativeAnswer: A text on either side is no valid skill, and why.
-        UsageError: The span cannot be read.
-        StoreFault: The store is in no git repository.
+        NotFound: The skill, a version or a commit does not exist.
+        NegativeAnswer: A text on either side is not a valid skill; the message says why.
+        UsageError: The span cannot be parsed.
+        StoreFault: The store is not in a git repository.
     """
     past = _Past(root, name)
     before, after = past.sides(span)
@@ -63,7 +63,7 @@ def compare_skill(root: Path, name: str, span: str | None = None) -> Comparison:
 
 
 class _Past:
-    """A skill with everything it was."""
+    """A skill with its whole history."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class _Past:
             raise NotFound(f"There is no skill {name!r}, and no commit has one.")
 
     def sides(self, span: str | None) -> tuple[SkillSide, SkillSide]:
-        """Return what is before and what is after."""
+        """Return the sides before and after."""
         if span is None:
             work, last = self.work_tree(), self.last()
             return (last, work) if last.text != work.text else (self.before_newest(), last)
@@ -85,12 +85,12 @@ class _Past:
         return (self.at(one) if one else self.before(after)), after
 
     def at(self, name: str) -> SkillSide:
-        """Return what the skill was in a version, or in a commit that has another name."""
+        """Return the skill as of a version, or of a commit given by another name."""
         found = find_revision(self.revisions, name)
         return self.of(found, name) if found else self.committed(name)
 
     def committed(self, name: str) -> SkillSide:
-        """Return what a commit holds."""
+        """Return the skill in a commit."""
         try:
             commit = self.history.commit_id(name)
         except UsageError:
@@ -101,7 +101,7 @@ class _Past:
         return SkillSide(name, commit, version_of(text), text)
 
     def before(self, after: SkillSide) -> SkillSide:
-        """Return what came before another side."""
+        """Return the side that precedes another one."""
         if after.commit is None:
             return self.last()
         places = [place for place, each in enumerate(self.revisions) if each.commit == after.commit]
@@ -109,11 +109,11 @@ class _Past:
         return self.of(older[0]) if older else _NOTHING
 
     def last(self) -> SkillSide:
-        """Return what the present commit holds."""
+        """Return the skill in the present commit."""
         return self.committed("HEAD") if self.revisions else _NOTHING
 
     def before_newest(self) -> SkillSide:
-        """Return what came before the last change."""
+        """Return the side before the last change."""
         return self.of(self.revisions[1]) if len(self.revisions) > 1 else _NOTHING
 
     def of(self, revision: Revision, name: str = "") -> SkillSide:
@@ -121,7 +121,7 @@ class _Past:
         return SkillSide(name or revision.commit[:10], revision.commit, revision.version, revision.text)
 
     def work_tree(self) -> SkillSide:
-        """Return what the file holds."""
+        """Return the file's present content."""
         try:
             text = self.file.read_bytes().decode("utf-8", "surrogateescape") if self.file.exists() else None
         except OSError as error:
@@ -129,7 +129,7 @@ class _Past:
         return SkillSide(WORK_TREE, None, version_of(text), text)
 
     def skill(self, side: SkillSide) -> Skill | None:
-        """Return the skill that a side's text is."""
+        """Return the skill that a side's text describes."""
         if side.text is None:
             return None
         where = f"{self.history.path} in {side.name}"

@@ -22,7 +22,7 @@ _KNOWN = (".yaml", ".yml", SUFFIX)
 
 @dataclass(frozen=True)
 class Converted:
-    """What was written, and what a person should know of it."""
+    """What was written, and remarks for the person."""
 
     target: Path
     notes: tuple[str, ...] = ()
@@ -31,14 +31,14 @@ class Converted:
 def convert_domain(
     source: str, target: Path, *, domain: str | None = None, root: Path | None = None, force: bool = False
 ) -> Converted:
-    """Write a domain (a file or a name) to a file, whose suffix says in which language.
+    """Write a domain (a file or a name) to a file, whose suffix selects the language.
 
-    With ``domain`` (a file or a name) the source is a file with a problem of that domain. What was written is read back
+    With ``domain`` (a file or a name) the source is a file with a problem of that domain. The result is read back
     and compared before anything reaches the disk.
 
     Raises:
         NotFound: There is no domain of that name.
-        UsageError: A file makes no sense, cannot be said in the other language, or is there already.
+        UsageError: A file is invalid, cannot be expressed in the other language, or exists already.
         EnvironmentFault: The file cannot be written.
     """
     if target.suffix.lower() not in _KNOWN:
@@ -57,7 +57,7 @@ def convert_domain(
 
 
 def _refuse_problem(source: str, root: Path | None) -> None:
-    """Raise where a file holds a problem: whatever is in it can only be read with its domain."""
+    """Raise if a file holds a problem: its contents can only be read with its domain."""
     path = domain_file(source, root)
     if path.is_file() and is_problem(path):
         raise UsageError(f"{source} holds a problem, which is read with its domain. Add --domain FILE|NAME.")
@@ -85,7 +85,7 @@ def _problem_text(problem: Problem, domain: Domain, target: Path) -> str:
     else:
         text = as_yaml_block(problem.to_data())
         again = document_problem(load_yaml(text.encode("utf-8"), name=str(target)), domain)
-    # A problem without a name gets one where HDDL wants it, and the order of facts means nothing.
+    # A problem without a name gets one if HDDL requires it, and the order of facts means nothing.
     again = replace(again, name=problem.name)
     _refuse_loss(_plainly(again) == _plainly(problem), target)
     return text
@@ -97,7 +97,7 @@ def _plainly(problem: Problem) -> Problem:
 
 
 def _listed(domain: Domain) -> Domain:
-    """Return a domain whose subtasks are listed as they are done, wherever their order is complete."""
+    """Return a domain whose subtasks are listed in execution order, wherever their order is total."""
     return replace(domain, methods=tuple(map(_in_order, domain.methods)))
 
 
@@ -112,7 +112,7 @@ def _in_order(method: Method) -> Method:
 
 
 def _named(domain: Domain, notes: list[str]) -> Domain:
-    """Return the domain with a name that files in a store may have."""
+    """Return the domain with a name that is valid for files in a store."""
     if NAME.fullmatch(domain.name):
         return domain
     name = plain_name(domain.name) or "domain"

@@ -41,28 +41,28 @@ from memkit.use_cases.files import Committed, commit_file, draft_file, draft_tex
 
 @dataclass(frozen=True)
 class ListedDomain:
-    """A domain, and how much there is for it."""
+    """A domain, with counts of its problems and learned methods."""
 
     name: str
     path: str
     domain: Domain
     problems: int
-    """How many are recorded for ``memkit domain test``."""
+    """The number recorded for ``memkit domain test``."""
     learned: int
-    """How many learned methods nobody promoted yet."""
+    """The number of learned methods not yet promoted."""
     version: str | None = None
     deprecated: bool | str = False
 
 
 def list_domains(root: Path) -> list[ListedDomain]:
-    """Return the domains of the store at ``root``, by name; raises ``UsageError`` for the first file that is wrong."""
+    """Return the domains of the store at ``root``, by name; raise ``UsageError`` for the first broken file."""
     found = [listed(root, path) for path in domain_files(root)]
     versions = present_versions(root, DOMAIN, [each.name for each in found if not each.version])
     return [replace(each, version=each.version or versions.get(each.name)) for each in found]
 
 
 def listed(root: Path, path: Path) -> ListedDomain:
-    """Return what is told of the domain of a store that lies at ``path``."""
+    """Return the list entry for the domain at ``path``."""
     shown = f"{FOLDER}/{path.name}"
     domain = load_domain(path, name=shown, stem=path.stem)
     learned = LearnedMethods.of_store(root, path.stem).entries()
@@ -84,7 +84,7 @@ def draft_domain(root: Path, name: str) -> tuple[Path, Path]:
     """Write ``domains/<name>.yaml`` and its first problem, and return both paths; never overwrites, commits nothing.
 
     Raises:
-        UsageError: The name is none, or one of the files is there.
+        UsageError: The name is invalid, or one of the files exists.
     """
     if os.path.lexists(root / FOLDER / f"{checked_name(name, 'domain')}.hddl"):
         raise UsageError(f"{FOLDER}/{name}.hddl exists already. Edit it, or choose another name.")
@@ -93,7 +93,7 @@ def draft_domain(root: Path, name: str) -> tuple[Path, Path]:
 
 
 def commit_domain(root: Path, name: str, *, bump: Part | None = None, note: str | None = None) -> Committed:
-    """Commit what changed in the domain ``name`` and in its problems, if all come out; raises as ``commit_file``."""
+    """Commit the changes to the domain ``name`` and its problems, if the problems pass; raises as ``commit_file``."""
     problems = [path.relative_to(root).as_posix() for path in problem_files(root, checked_name(name, "domain"))]
     accept = partial(accept_domain, root)
     return commit_file(root, DOMAIN, name, bump=bump, note=note, beside=problems, accept=accept)
@@ -117,13 +117,13 @@ KINDS = ("domain", "hddl", "problem", "learned")
 _FAMILIES = ("MKD", "MKY")
 
 _OTHER_NAME = "MKD002"
-"""Names of domains are those of their files in a store, where other files speak of them, and nowhere else."""
+"""In a store, and only there, domains must be named as their files, because other files refer to them."""
 
 
 def check_domain(named: str | None = None, *, root: Path | None = None) -> LintReport:
-    """Return what lint finds in a domain and in what belongs to it, or in all domains of the store at ``root``.
+    """Return what lint finds in a domain and what belongs to it, or in all domains of the store at ``root``.
 
-    A file need not lie in a store; there only the file itself is looked at.
+    A file outside a store is checked alone.
 
     Raises:
         NotFound: There is no such domain.
@@ -174,13 +174,13 @@ def _of_file(path: Path) -> SourceFile:
 
 
 def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = None) -> dict[Form, Drawing]:
-    """Write the task network of a domain to each of the files but "-", and return the drawings.
+    """Write the task network of a domain to each of the files except "-", and return the drawings.
 
     For a domain of the store the learned methods that fit it are drawn as well.
 
     Raises:
         NotFound: There is no such domain.
-        UsageError: The domain's file is wrong.
+        UsageError: The domain's file is broken.
         EnvironmentFault: A file cannot be written.
     """
     domain = find_domain(named, root)
@@ -198,16 +198,16 @@ def draw_domain(named: str, files: Mapping[Form, Path], *, root: Path | None = N
 def prove_domains(
     root: Path, names: Sequence[str] = (), *, seconds: float | None = BUDGET.seconds
 ) -> list[DomainProof]:
-    """Return what comes of the problems of each domain, or of those that are named.
+    """Return the results of the problems of each domain, or of the named ones.
 
     Args:
         root: The store.
-        names: Domains of the store; all of them without any.
-        seconds: How long each problem is searched.
+        names: Domains of the store; empty for all of them.
+        seconds: Time limit of the search for each problem.
 
     Raises:
         NotFound: There is no such domain in the store.
-        UsageError: A domain is wrong; a problem that is wrong counts as a test that fails.
+        UsageError: A domain is broken; a broken problem counts as a failed test.
     """
     paths = [domain_file(name, root, starters=False) for name in names] or domain_files(root)
     budget = replace(BUDGET, seconds=seconds)

@@ -58,30 +58,30 @@ class ErasurePlan:
     user_id: str
     removed: Mapping[str, int]
     about: str | None = None
-    """Whom of those that the user's memory tells of; None where it is the user."""
+    """The person in the user's memory to erase; None if it is the user."""
     told: tuple[str, ...] = ()
-    """What is remembered of them, and what was said that names them, to look at before it goes."""
+    """The memories and statements that name them, to look at before they go."""
     commits: int = 0
-    """Of the whole history; those that hold something are made anew, with all that follow them."""
+    """Number of commits in the history; those that hold something are rewritten, with all their descendants."""
     refs: tuple[str, ...] = ()
     remotes: Mapping[str, str] = field(default_factory=dict)
     top: Path | None = None
     """The root of the repository; None without one."""
     elsewhere: tuple[str, ...] = ()
-    """Other repositories and large files in it, which are not looked into."""
+    """Other repositories and large files in it, which are not searched."""
     quotes: tuple[str, ...] = ()
     """Ids of others' lines that repeat a whole text; they stay."""
     quoting: tuple[str, ...] = ()
-    """Files of people that quote a text, and stay as they are."""
+    """Files written by people that quote a text, and stay as they are."""
     projects: tuple[Path, ...] = ()
-    """Projects that were generated elsewhere and hold something of the person's."""
+    """Projects generated elsewhere that hold something about the person."""
     was_sealed: bool = False
     """Whether every text was sealed from the beginning, with a key that never left this machine."""
 
 
 @dataclass(frozen=True)
 class Erasure:
-    """What was done, and how far it is proven."""
+    """What was done, and how much of it is proven."""
 
     plan: ErasurePlan
     done: bool
@@ -91,7 +91,7 @@ class Erasure:
     certificate: Path | None = None
     commit_map: Mapping[str, str] = field(default_factory=dict)
     sealed_copies: tuple[str, ...] = ()
-    """Remotes that only ever had the texts sealed, so that they went with the key."""
+    """Remotes that only ever had the sealed texts, so that destroying the key erased them."""
 
     @property
     def proven(self) -> bool:
@@ -100,7 +100,7 @@ class Erasure:
 
     @property
     def found(self) -> bool:
-        """Return whether something of the person is left in a place that was looked through."""
+        """Return whether something about the person is left in a searched place."""
         return any(place.traces for place in self.scanned)
 
 
@@ -115,23 +115,23 @@ def erase_user(
     whole_repository: bool = False,
     about: str | None = None,
 ) -> Erasure:
-    """Remove everything that is held on ``user``, prove it by scanning, and write a certificate.
+    """Remove everything held on ``user``, prove it by scanning, and write a certificate.
 
     Args:
         workspace: The store.
-        user: Whose memory goes.
-        confirm: Asks the person, and raises when the answer is no.
-        out: Where the certificate goes; a file outside of git. Default: beside the keys of the store.
+        user: Whose memory to erase.
+        confirm: Asks the person, and raises if the answer is no.
+        out: The file for the certificate, outside git. Default: beside the keys of the store.
         dry_run: Only say what would be done.
-        redact_files: Also replace what files of people quote.
-        whole_repository: Agree to the rewriting of a repository of which the store is only a part.
-        about: Whom that memory tells of, where only they go: what names them, and all that was drawn from it.
+        redact_files: Also replace quotes in files written by people.
+        whole_repository: Agree to rewriting a repository of which the store is only a part.
+        about: The person in the user's memory to erase alone: what names them, and all that was drawn from it.
 
     Raises:
-        EnvironmentFault: Something here would keep, lose or break a part, such as a conversation that is still going
-            on, or the keys here are those of another clone; nothing was changed.
-        NegativeAnswer: Nothing is held on ``user``, or told of ``about``.
-        UsageError: ``out`` is no place for a certificate.
+        EnvironmentFault: Something here would keep, lose or break a part, such as a conversation still in
+            progress, or the keys here are those of another clone; nothing was changed.
+        NegativeAnswer: Nothing is held on ``user``, or about ``about``.
+        UsageError: ``out`` is not a place for a certificate.
     """
     repository = repository_of(workspace.root)
     if out is not None:
@@ -142,7 +142,7 @@ def erase_user(
         earlier = _owed(workspace, subject)
         if workspace.shared is not None:
             workspace.shared.ping()
-            workspace.shared.pull(user)  # what other instances keep is looked through here, and goes from both
+            workspace.shared.pull(user)  # other instances' data is searched here, and is removed from both
         survey = _survey(workspace, repository, subject, redact_files=redact_files, earlier=earlier)
         only_key = about is None and _has_only_key(workspace, user)
         plan = replace(_plan(survey, only_key=only_key), about=about, projects=_projects_with(survey))
@@ -175,11 +175,11 @@ def erase_user(
 
 
 def _called(workspace: Workspace, user: str, about: str | None) -> tuple[tuple[str, ...], ...]:
-    """Return the words by which the user's memory speaks of somebody; none where nobody is meant.
+    """Return the words by which the user's memory refers to a person; empty if no person is given.
 
     Raises:
-        EnvironmentFault: Memory lies on a server, which can only be asked to erase whole users.
-        UsageError: Several are called so.
+        EnvironmentFault: Memory is on a server, which can only erase whole users.
+        UsageError: The name is ambiguous.
     """
     if about is None:
         return ()
@@ -202,7 +202,7 @@ def written_by_tools(store: Path) -> Iterator[Path]:
     """Yield the files that the tools of a store write, as ``memkit.yaml`` declares them."""
     try:
         tools = load_settings(store)["tools"]
-    except MemkitError:  # a broken store inside of this one: what lies there is looked through as any file
+    except MemkitError:  # a broken store inside this one: its files are searched like any others
         return
     for tool in tools:
         shipped = OUTBOX[2:] if tool["run"] == list(OUTBOX) else ()
@@ -213,7 +213,7 @@ def written_by_tools(store: Path) -> Iterator[Path]:
 
 
 def _projects_with(survey: Survey) -> tuple[Path, ...]:
-    """Return the projects that were generated elsewhere from a store and may hold something of the person's."""
+    """Return the projects that were generated elsewhere from a store and may hold something about the person."""
     found = []
     for project in WrittenPlaces(survey.store).places("project"):
         if project.is_relative_to(survey.top):
@@ -225,7 +225,7 @@ def _projects_with(survey: Survey) -> tuple[Path, ...]:
         except StoreNotFound:
             continue
         except MemkitError:
-            pass  # said when its turn comes
+            pass  # reported when its turn comes
         found.append(project)
     return tuple(found)
 
@@ -243,7 +243,7 @@ def _survey(
 
 
 def _require_erasable(store: Path, repository: Repository | None, *, whole_repository: bool) -> None:
-    """Raise ``EnvironmentFault`` where the history must not be rewritten."""
+    """Raise ``EnvironmentFault`` if the history must not be rewritten."""
     if repository is None:
         return
     require_git()
@@ -261,7 +261,7 @@ def _is_ignored(workspace: Workspace, path: Path) -> bool:
 
 @contextmanager
 def _all_locked(store: Path, repository: Repository | None) -> Iterator[None]:
-    """Hold the locks of the store and of those inside of it, which agents may be writing to, and that of commits."""
+    """Hold the locks of the store, of the stores inside it, which agents may be writing to, and of commits."""
     with ExitStack() as locks:
         inside = stores_inside(store, repository.top if repository else store)
         for each in (store, *(each for each in inside if lock_file(each).parent.is_dir())):
@@ -302,7 +302,7 @@ def _has_only_key(workspace: Workspace, user: str) -> bool:
 
 
 def _owed(workspace: Workspace, subject: Subject) -> Mapping[str, Any] | None:
-    """Return what an earlier erasure of this subject still owes: what it removed, and what to look for."""
+    """Return what an earlier erasure of this subject still has to finish: what it removed, and what to look for."""
     key = workspace.keys.store_key()
     return None if key is None else Unproven(workspace.root).of(person_digest(key, subject.whole_name))
 
@@ -312,7 +312,7 @@ def _kept_needles(workspace: Workspace, owed: Mapping[str, Any]) -> KeptNeedles:
 
 
 def _owes(survey: Survey, key: bytes, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what is owed until nothing is found any more."""
+    """Return the record of unfinished work, kept until nothing is found any more."""
     head = survey.repository.head()[1] if survey.repository else None
     fresh: dict[str, Any] = {"digest": person_digest(key, survey.subject.whole_name), "before": head}
     fresh |= {"removed": {}, "tombstones": 0}
@@ -322,7 +322,7 @@ def _owes(survey: Survey, key: bytes, earlier: Mapping[str, Any] | None) -> dict
 def _change(
     workspace: Workspace, survey: Survey, needles: KeptNeedles, owed: Mapping[str, Any], *, was_sealed: bool
 ) -> tuple[Rebuilt | None, Mapping[str, Any]]:
-    """Build everything beside, then put it in its place; a kill in between leaves the old store or the new one."""
+    """Build everything aside, then put it in place; a kill in between leaves the old store or the new one."""
     repository, journal = survey.repository, ErasureJournal(workspace.root)
     top = repository.top if repository else None
     with journal.preparing(top):
@@ -333,7 +333,7 @@ def _change(
             workspace.keys.store_key(), survey.user_id, survey.census.values, now=workspace.clock(), new_id=new_id
         )
         if server:
-            barred = sum(1 for _ in events)  # written there, when the lines are gone
+            barred = sum(1 for _ in events)  # the tombstones are written once the lines are gone
         staged: dict[Path, str | None] = {}
         for path, content, lines in _with_tombstones(workspace, wanted, (event.to_data() for event in events)):
             require_writable_inside(workspace.root, path)
@@ -354,7 +354,7 @@ def _change(
                 left = made() if callable(made) else made
                 staged[path] = None if left is None else journal.stage(len(staged), left, like=path)
         journal.commit(journal.meant(top, list(staged.items()), owed), needles.marks)
-        Witness(workspace.root).forget()  # what goes is not missed
+        Witness(workspace.root).forget()  # the removed lines are not missing
         journal.change()
     if server:
         tips = tips_of_heads(workspace.root)
@@ -375,7 +375,7 @@ def _change(
 
 
 Content = bytes | Callable[[], bytes] | None
-"""Of a file, as it will be; None where there will be none."""
+"""The future content of a file; None if the file is to be removed."""
 
 
 def _made(content: Content) -> bytes:
@@ -385,7 +385,7 @@ def _made(content: Content) -> bytes:
 def _with_tombstones(
     workspace: Workspace, wanted: Mapping[Path, Content], events: Iterable[Mapping[str, JSON]]
 ) -> Iterator[tuple[Path, bytes, int]]:
-    """Yield the shards of this clone with the events at their end, and how many of them each holds."""
+    """Yield this clone's shards with the events appended, and how many of them each holds."""
     month = workspace.root / ARCHIVE / f"{workspace.clock():%Y-%m}"
     path, content, part, lines = month, bytearray(), 0, 0
     for writer, line in workspace.archive.as_lines(events):
@@ -402,7 +402,7 @@ def _with_tombstones(
 
 
 def _tips_that_go(root: Path, wanted: Mapping[Path, Content]) -> set[str]:
-    """Return the links that heads had come to and that no line is named by any more."""
+    """Return the links recorded as heads that no line has any more."""
     gone, tips = set[str](), tips_of_heads(root)
     for path, content in wanted.items():
         if holds_lines(path.name) and path.is_file() and (before := _links_in(path.read_bytes().split(b"\n"), tips)):
@@ -411,7 +411,7 @@ def _tips_that_go(root: Path, wanted: Mapping[Path, Content]) -> set[str]:
 
 
 def _links_in(lines: Iterable[bytes], among: Collection[str]) -> set[str]:
-    """Return those of some links that lines are named by."""
+    """Return those of the given links that lines have."""
     objects = (data for line in lines for _, data in objects_in(line))
     return {link for data in objects if (link := claimed_link(data).hex()) in among}
 
@@ -422,7 +422,7 @@ def _proven(
 ) -> Erasure:  # fmt: skip
     """Scan every place again, write the certificate, and keep what a later run needs unless all is proven."""
     workspace.audit.append({"event": "erasure", "actor": "person", "ids": [], "reason": owed["digest"]})
-    workspace.archive.drop_index()  # made anew from what is left; among digests of a million values stands any word
+    workspace.archive.drop_index()  # to be rebuilt; any word can occur by chance among a million digests
     scanned = [*_scan(survey, owed), *_scan_server(workspace, survey)]
     sealed_copies = tuple(plan.remotes) if owed.get("went_with_key") else ()
     unprovable = [*_left_to_others(plan, without=sealed_copies), *_left_elsewhere(survey), *_left_to_server(workspace)]
@@ -456,7 +456,7 @@ def _proven(
 def _take_in(
     project: Path, user: str, about: str | None, scanned: list[Place], unprovable: list[Mapping[str, str]]
 ) -> None:
-    """Erase the person in a project that lies elsewhere; whose history is its own, that is left to its owner."""
+    """Erase the person in a project elsewhere; a project with its own history is left to its owner."""
     asked = f"who looks after it: erase the same user there (memkit memory erase --store {shell_word(str(project))})"
     if repository_of(project) is not None:
         unprovable.append({"place": f"the project {project}, which has a history of its own", "owner": asked})
@@ -472,7 +472,7 @@ def _take_in(
 
 
 def _left_elsewhere(survey: Survey) -> Iterator[Mapping[str, str]]:
-    """Yield the files outside of what is looked through that hold something: exports, and what tools write there."""
+    """Yield the files outside the searched places that hold something: exports, and files that tools write."""
     exports = (path for path in WrittenPlaces(survey.store).places("export") if not path.is_relative_to(survey.top))
     for path, what in chain(
         ((path, "which memkit exported") for path in exports),
@@ -490,8 +490,8 @@ def _scan(survey: Survey, owed: Mapping[str, Any]) -> Iterator[Place]:
     scanner = Scanner(survey.needles)
     store, repository = survey.store, survey.repository
     yield scanner.files(Place("working tree"), survey.top, survey.files(), survey.is_own)
-    # Where was exported to is said with the exports; it may name the person as long as they are there.
-    # What is owed is keyed digests of what is looked for: of a long memory so many that words stand there by chance.
+    # The list of export paths is handled with the exports; it may name the person as long as they exist.
+    # The unfinished work consists of keyed digests, so many for a long memory that words occur in them by chance.
     without = [cache_folder(store), WrittenPlaces(store).file, *Unproven(store).places(owed["digest"])]
     yield scanner.files(Place("state"), store, files_below(store / ".memkit", without=without))
     yield scanner.files(Place("cache"), store, files_below(cache_folder(store)))
@@ -504,7 +504,7 @@ def _scan(survey: Survey, owed: Mapping[str, Any]) -> Iterator[Place]:
 
 
 def _scan_server(workspace: Workspace, survey: Survey) -> Iterator[Place]:
-    """Look through what a server still shows of the person, and through what everybody shares."""
+    """Search what a server still shows about the person, and what everybody shares."""
     if server := workspace.server:
         place = Place(f"archive in {server.shown}")
         for line in server.held(survey.user_id):
@@ -516,7 +516,7 @@ def _scan_server(workspace: Workspace, survey: Survey) -> Iterator[Place]:
 
 
 def _left_to_server(workspace: Workspace) -> Iterator[Mapping[str, str]]:
-    """Yield what keeps deleted rows where no question reaches them."""
+    """Yield the places that keep deleted rows out of reach of any query."""
     if server := workspace.server:
         asked = f"who looks after {server.shown}"
         yield {"place": "the write-ahead log and dead rows", "owner": f"{asked}: VACUUM, and let archived log expire"}

@@ -1,4 +1,4 @@
-"""Evolve a program, go on with a run, and tell what it found."""
+"""Evolve a program, resume a run, and report its results."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST
 from memkit.store.trust import Trust
 
-# Evolve a program, judged by nothing but its evaluator.
+# Evolve a program, judged by its evaluator alone.
 
 
 @dataclass(frozen=True)
 class EvolutionRequest:
-    """What is to be evolved, and how."""
+    """The task of an evolution, and its settings."""
 
     program: Path
     """A program, or a folder with ``initial_program.py`` and ``evaluator.py``."""
     evaluator: Path | None
     settings: Mapping[str, Any]
-    """Fields of ``EvolutionSettings`` that were said; the others are the task's or the usual ones."""
+    """Given fields of ``EvolutionSettings``; the others come from the task or the defaults."""
     out: Path | None = None
-    """The run's folder; None for a new one where runs belong."""
+    """The run's folder; None for a new one in the usual place."""
     command: tuple[str, ...] = ()
 
 
 def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audience: Audience | None = None) -> Evolved:
-    """Search for a better program in a run of its own, and return how that run stands in the end.
+    """Search for a better program in a new run, and return the run's final state.
 
     Args:
-        request: What is to be evolved, and how.
-        root: The store in whose state the run lies; without one it lies below the current folder.
+        request: What to evolve, and how.
+        root: The store whose state holds the run; without one it is below the current folder.
         audience: Who watches.
 
     Raises:
-        NotTrusted: What is to run unconfined lies in a store, and nobody trusted it.
-        UsageError: The task makes no sense.
-        EvolveError: The program to start from is none that can be varied.
+        NotTrusted: Code that would run unconfined is in a store, and nobody trusted it.
+        UsageError: The task is invalid.
+        EvolveError: The initial program cannot be varied.
         SandboxUnavailable: Programs cannot be confined here.
         RunFault: The run cannot be written.
     """
@@ -98,9 +98,9 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
 
 
 def require_trusted_task(task: EvolutionTask, named: Path | None = None, *, unsafe: bool) -> None:
-    """Raise ``NotTrusted`` where code that will not be confined lies in a store that nobody trusted.
+    """Raise ``NotTrusted`` if code that would run unconfined is in a store that nobody trusted.
 
-    ``named`` is the evaluator as it was named, which may be a link that leads out of a store.
+    ``named`` is the evaluator's path as given, which may be a link that leads out of a store.
     """
     places = [task.evaluator] if named is None else [task.evaluator, named.parent.resolve() / named.name]
     for path in places:
@@ -115,20 +115,20 @@ def _store_of(path: Path) -> Path | None:
 
 
 def _with_runtime(settings: EvolutionSettings) -> EvolutionSettings:
-    """Return settings that name the runtime: a run that goes on elsewhere asks for the same one."""
+    """Return settings that name the runtime, so that a run resumed elsewhere requires the same one."""
     if settings.container != "auto":
         return settings
     return replace(settings, container=usable_runtime().name)
 
 
 def _beginning(task: EvolutionTask) -> FoundCheckpoint:
-    """Return that there is no checkpoint, and what of the task's settings says nothing here."""
+    """Return an empty checkpoint, with notes on settings of the task that have no effect here."""
     ignored = task.settings.ignored
     return FoundCheckpoint(None, (f"Left aside of the task's settings: {'; '.join(ignored)}.",) if ignored else ())
 
 
 def _versions(modules: tuple[str, ...]) -> dict[str, str]:
-    """Return the versions of what a result may depend on."""
+    """Return the versions of everything that a result may depend on."""
     found = {"memkit": __version__, "python": platform.python_version(), "system": platform.platform()}
     for name in modules:
         try:
@@ -146,22 +146,22 @@ def resume_evolution(
     root: Path | None = None,
     audience: Audience | None = None,
 ) -> Evolved:
-    """Go on with a run as if it had never stopped, and return how it stands in the end.
+    """Resume a run as if it had never stopped, and return its final state.
 
     Args:
         run: Its name, its folder, or ``latest``.
-        changes: EvolutionSettings that are others from now on.
-        accept_changes: Go on although program or evaluator changed; the run says so.
-        root: The store in whose state runs lie.
+        changes: Settings that differ from now on.
+        accept_changes: Resume although program or evaluator changed; the run records it.
+        root: The store whose state holds the runs.
         audience: Who watches.
 
     Raises:
-        NotTrusted: What is to run unconfined lies in a store, and nobody trusted it.
+        NotTrusted: Code that would run unconfined is in a store, and nobody trusted it.
         NotFound: There is no such run.
         RunChanged: The task changed since the run began.
-        UsageError: The run has more generations already than it is to have.
-        RunBusy: Another process is at work on it.
-        RunFault: It is damaged, or of a newer memkit.
+        UsageError: The run already has more generations than requested.
+        RunBusy: Another process is working on it.
+        RunFault: It is damaged, or was written by a newer memkit.
     """
     folder = find_run(run, root)
     with folder.held():
@@ -180,7 +180,7 @@ def resume_evolution(
 
 
 def _with_task(record: RunRecord, task: EvolutionTask, after: int, accept_changes: bool) -> RunRecord:
-    """Return the record of a task that is the same, or that may be another."""
+    """Return the record if the task is unchanged, or its changes are accepted."""
     current = digests(task_files(task.program, task.evaluator, task.folder))
     changed = differences(record.digests, current)
     if not changed:
@@ -195,7 +195,7 @@ def _with_task(record: RunRecord, task: EvolutionTask, after: int, accept_change
 
 
 def _require_further(record: RunRecord, changes: Mapping[str, Any], after: int) -> None:
-    """Raise where somebody counts the generations to come, and not those of the whole run."""
+    """Raise if the number of generations counts only those to come, not those of the whole run."""
     asked = changes.get("generations", after)
     if asked < after:
         raise UsageError(
@@ -205,7 +205,7 @@ def _require_further(record: RunRecord, changes: Mapping[str, Any], after: int) 
 
 
 def _with_settings(record: RunRecord, changes: Mapping[str, Any], after: int) -> RunRecord:
-    """Return the record with other settings, each noted."""
+    """Return the record with changed settings, each noted."""
     for name, value in changes.items():
         before = getattr(record.settings, name)
         if name == "budget":
@@ -217,17 +217,17 @@ def _with_settings(record: RunRecord, changes: Mapping[str, Any], after: int) ->
 
 
 def read_evolution(run: str, *, root: Path | None = None) -> EvolutionAccount:
-    """Return what can be told of a run, by its name, its path or ``latest``; a run at work is not disturbed.
+    """Return the account of a run, by its name, its path or ``latest``; an active run is not disturbed.
 
     Raises:
         NotFound: There is no such run.
-        RunFault: It is damaged, or of a newer memkit.
+        RunFault: It is damaged, or was written by a newer memkit.
     """
     return account_of(find_run(run, root))
 
 
 def report_evolution(run: str, out: Path | None = None, *, root: Path | None = None) -> Path:
-    """Write a run's page, into its own folder where ``out`` is not given, and return where it lies.
+    """Write a run's page, by default into its own folder, and return its path.
 
     Raises:
         NotFound: There is no such run.

@@ -32,11 +32,11 @@ EXACT = (
 )
 NOT_STARTED = "not started; 'memkit doctor --deep' does, and nothing but evolved programs needs one"
 FAILURES = (MemkitError, ArchiveError, OSError)
-"""What keeps somebody from looking, and is itself a finding."""
+"""Failures that prevent a check, and are themselves findings."""
 
 
 class DoctorCheck(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -44,10 +44,10 @@ class DoctorCheck(NamedTuple):
 
 
 def examine(store: Path | None, *, call: bool = False, deep: bool = False) -> list[DoctorCheck]:
-    """Return what works on this machine and, where there is a store, in it; nothing is changed or fetched.
+    """Return what works on this machine and, if there is a store, in it; nothing is changed or downloaded.
 
     With ``call`` the store's model is asked once; with ``deep`` a sandbox and a container are started, which costs more
-    than all else together and which nothing but evolved programs needs.
+    than everything else together and matters only for evolved programs.
     """
     return [*_machine(deep=deep), *_store(store, call=call)]
 
@@ -66,7 +66,7 @@ def _machine(*, deep: bool) -> Iterator[DoctorCheck]:
 
 
 def _sandbox() -> str:
-    """Return what confines programs here, as a sandbox that was started tells."""
+    """Return how programs are confined here, determined by starting a sandbox."""
     from memkit.sandbox import available
 
     report = available()
@@ -84,7 +84,7 @@ def _container() -> str:
 
 
 def _targets() -> DoctorCheck:
-    """Return what can be rendered here; a plug-in that cannot be used is a fault of this machine."""
+    """Return the render targets available here; an unusable plug-in is a fault of this machine."""
     from memkit.generate.plugins import load_plugins
     from memkit.generate.targets import target_names
 
@@ -142,7 +142,7 @@ def _erasure(root: Path) -> DoctorCheck:
 
 
 def _tried(name: str, look: Callable[[], str]) -> DoctorCheck:
-    """Return what ``look`` found, or what kept it from looking."""
+    """Return the result of ``look``, or the failure that prevented it."""
     try:
         return DoctorCheck(name, True, look())
     except FAILURES as error:
@@ -162,7 +162,7 @@ def _repository(git: Git) -> str:
 
 
 def _model(workspace: Workspace, *, call: bool) -> DoctorCheck:
-    """Return who answers in the store, with key and SDK at hand; the model itself is asked with ``call`` alone."""
+    """Return the store's model provider, with key and SDK checked; the model itself is asked only with ``call``."""
     try:
         found = asked_once(workspace, wanted(workspace), call=call)
     except NotTrusted as error:
@@ -175,7 +175,7 @@ def _model(workspace: Workspace, *, call: bool) -> DoctorCheck:
 
 
 def _vectors(workspace: Workspace) -> str:
-    """Return which model searches by meaning; a fault where it is gone or another than the store's."""
+    """Return the model that searches by meaning; a fault if it is missing or not the store's."""
     from memkit.runtime.embeddings.interface import EmbeddingError, hold_to, identity
 
     try:

@@ -59,7 +59,7 @@ def draft_file(root: Path, kind: Kind, name: str, beside: Mapping[str, str] | No
 Data = Mapping[str, Any]
 
 SUBJECT = 72
-"""Characters of a commit's first line."""
+"""The most characters in a commit's first line."""
 
 
 @dataclass(frozen=True)
@@ -83,25 +83,25 @@ def commit_file(
     beside: Sequence[str] = (),
     accept: Callable[[Document], None] | None = None,
 ) -> Committed:
-    """Commit what changed in the file of ``name``, with a message that says by meaning what that is.
+    """Commit the changes to the file of ``name``, with a message that describes them by meaning.
 
     A file that states no version gets one by being committed (``store.file_history``).
 
     Args:
         root: The store.
-        kind: What the file is.
+        kind: The kind of file.
         name: Its name.
-        bump: Which part of the version to count up; a change log that the file has gets an entry for it.
-        note: What the message and that entry say; what changed by meaning without it.
-        beside: Files that belong to it and are committed with it, as they lie there.
-        accept: Called with the text in its place before it is committed; raises to have it taken back.
+        bump: The part of the version to increment; a change log in the file gets an entry for it.
+        note: The text of the message and that entry; by default the changes by meaning.
+        beside: Files that belong to it and are committed with it as they are.
+        accept: Called with the text in place before it is committed; raises to have it undone.
 
     Raises:
         NotFound: There is no such file.
-        UsageError: The file is not valid, or its version was counted up already.
-        NegativeAnswer: Its meaning changed and the version that it states did not, that was lowered, or ``accept``
-            raises it.
-        StoreFault: The store is in no git repository.
+        UsageError: The file is not valid, or its version was incremented already.
+        NegativeAnswer: Its meaning changed but not the version that it states, the version was lowered, or
+            ``accept`` raised it.
+        StoreFault: The store is not in a git repository.
         EnvironmentFault: Git cannot commit now.
     """
     document = _document(root, kind, name)
@@ -137,7 +137,7 @@ def _document(root: Path, kind: Kind, name: str) -> Document:
 
 
 def _last(history: FileHistory, kind: Kind, name: str) -> Data | None:
-    """Return what the present commit holds, or None where that is nothing valid."""
+    """Return the content in the present commit, or None if that is not valid."""
     text = history.text_at(history.commit_id("HEAD")) if history.revisions() else None
     try:
         document = load_yaml(text, name=history.path) if text is not None else None
@@ -150,7 +150,7 @@ def _counted_up(
     text: str, kind: Kind, before: Data | None, after: Data, describe: Callable[[Any, Any], list[SubjectChange]],
     bump: Part, note: str | None,
 ) -> str:  # fmt: skip
-    """Return the text with the next version that it states; a file that is new keeps the one it begins with."""
+    """Return the text with the next version stated in it; a new file keeps its first version."""
     if before is None:
         return text
     if after["version"] != before.get("version"):
@@ -193,25 +193,25 @@ def _message(kind: Kind, before: Data | None, after: Data, meaning: Sequence[str
     return "\n".join([subject, "", *meaning]).rstrip() + "\n"
 
 
-# Say how a skill, a policy or a domain came to be what it is.
+# Return the history of a skill, a policy or a domain.
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The past of one file."""
+    """The history of one file."""
 
     revisions: list[Revision]
     """Newest first."""
     is_shallow: bool
-    """Whether this clone left older commits behind, so that the oldest one here may not be the first."""
+    """Whether this clone is shallow, so that the oldest commit here may not be the first."""
 
 
 def trace_file(root: Path, kind: Kind, name: str) -> Trace:
     """Return the commits that touched the skill, policy or domain ``name``.
 
     Raises:
-        NotFound: No commit has it.
-        StoreFault: The store is in no git repository.
+        NotFound: No commit contains it.
+        StoreFault: The store is not in a git repository.
     """
     history = FileHistory(Git(root), kind.path(name))
     revisions, shallow = history.revisions(), history.is_shallow

@@ -1,4 +1,4 @@
-"""Projects: which SDKs there are, render one, and keep its template for updates."""
+"""Projects: list the SDKs, render one, and keep its template for updates."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Generated:
     files: tuple[str, ...]
     """Paths relative to ``out``."""
     repository: Path | None
-    """The git repository of somebody else's that the project came to lie in."""
+    """The repository, not the store's, that contains the project."""
     notes: tuple[str, ...] = ()
     """What its owner has to know before it can run."""
     ignored: tuple[str, ...] = ()
-    """Files that git, told so by a ``.gitignore`` above, would leave out."""
+    """Files that a ``.gitignore`` above would keep out of git."""
 
 
 def generate_project(
@@ -50,9 +50,9 @@ def generate_project(
     Args:
         store: The store's root, or None for the nearest one.
         target: A name that ``memkit targets`` lists.
-        skill: The one skill to wire; all that the target can without it.
+        skill: The one skill to wire; by default all that the target can.
         out: A new or empty folder.
-        answers: To the questions of the template.
+        answers: Answers to the template's questions.
 
     Raises:
         UsageError: An unknown target, skill or answer, a broken file of the store, or a place that is taken.
@@ -80,12 +80,12 @@ def generate_project(
 
 
 def way_to(root: Path, place: Path) -> str:
-    """Return how a project at ``place`` finds the store at ``root``: relative, so that both can move together."""
+    """Return the path from a project at ``place`` to the store at ``root``: relative, so both can move together."""
     return Path(os.path.relpath(os.path.realpath(root), os.path.realpath(place))).as_posix()
 
 
 def ignored_above(place: Path, files: Sequence[str]) -> list[str]:
-    """Return which of the files in ``place`` the ``.gitignore`` files above keep out of the repository around it."""
+    """Return which of the files in ``place`` the ``.gitignore`` files above keep out of the surrounding repository."""
     outer = _repository_around(place)
     if outer is None:
         return []
@@ -108,7 +108,7 @@ def ignored_above(place: Path, files: Sequence[str]) -> list[str]:
 
 
 def _wired(target: Target, skill: str | None) -> tuple[str, ...]:
-    """Return the skills to wire; raises ``UsageError`` for one that the target cannot."""
+    """Return the skills to wire; raise ``UsageError`` for one that the target cannot wire."""
     able = tuple(name for name in WIRED if name in target.skills)
     if skill is None:
         return able
@@ -118,20 +118,20 @@ def _wired(target: Target, skill: str | None) -> tuple[str, ...]:
 
 
 def _foreign_repository(root: Path, place: Path) -> Path | None:
-    """Return the repository around ``place`` where it is not the store's own."""
+    """Return the repository around ``place`` if it is not the store's own."""
     outer = _repository_around(place)
     own = (root.resolve(), *root.resolve().parents)
     return None if outer is None or outer.resolve() in own else outer
 
 
 def _repository_around(place: Path) -> Path | None:
-    # Looking for .git is enough here, and git itself takes longer to start than everything before the render.
+    # Looking for .git is enough, and starting git would take longer than everything before the render.
     return next((folder for folder in place.resolve().parents if (folder / ".git").exists()), None)
 
 
 @dataclass(frozen=True)
 class Targets:
-    """What can be rendered on this machine."""
+    """The render targets on this machine."""
 
     targets: tuple[Target, ...]
     problems: tuple[PluginProblem, ...]
@@ -145,7 +145,7 @@ def list_targets() -> Targets:
 
 
 def release_target(name: str) -> Release:
-    """Return the release that holds the files of the target ``name`` as they are; it is made where there is none.
+    """Return the release that holds the present files of the target ``name``, creating it if necessary.
 
     Raises:
         UsageError: There is no such target, it is memkit's own, or its version was released with other files.

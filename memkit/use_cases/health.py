@@ -1,4 +1,4 @@
-"""Say how well a memory does: what goes wrong with it over time, and what it finds when it is asked."""
+"""The health of a memory: problems that arise over time, and what it finds when asked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.workspace import Workspace
 
-# What goes wrong with a memory.
+# Problems of a memory.
 
 KINDS: Mapping[str, tuple[str, str]] = {
     "tampered": ("A line that nobody wrote as it stands, so it is withheld, or one that is missing.", "memkit fsck"),
@@ -53,24 +53,24 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "memkit memory why {one}",
     ),
 }
-"""Each kind of trouble: its definition, and the command to look at it with; ``{one}`` is the first that is named."""
+"""Each kind of problem: its definition, and the command to inspect it; ``{one}`` is the first id listed."""
 UNUSED_DAYS = 30
 UNCITED = 3
 FULL = 0.9
 MOST_DAYS = 30
 MOST_QUESTIONS = 10_000
-"""So many different questions that found nothing are remembered while the audit log is read."""
+"""The most different unanswered questions remembered while the audit log is read."""
 
 
 @dataclass(frozen=True)
 class HealthFinding:
-    """One kind of trouble, and what has it."""
+    """One kind of problem, and what is affected."""
 
     kind: str
     ids: tuple[str, ...]
-    """Of records, of what waits, or ``core/SECTION``; ``FILE:LINE`` of a line without an id."""
+    """Ids of records, of what waits, or ``core/SECTION``; ``FILE:LINE`` for a line without an id."""
     command: str
-    """What to look at it with."""
+    """The command to inspect it."""
 
     @property
     def meaning(self) -> str:
@@ -84,17 +84,17 @@ class HealthFinding:
 
 @dataclass
 class _Recalls:
-    """What the audit log says of recalls, read once."""
+    """The audit log's events about recalls, read once."""
 
     shown: Counter[str] = field(default_factory=Counter)
     cited: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)
     later: dict[str, None] = field(default_factory=dict)
-    """Ids that a question found which had found nothing before."""
+    """Ids found by a question that had found nothing before."""
 
 
 def examine_health(workspace: Workspace, *, user: str | None = None) -> list[HealthFinding]:
-    """Return what goes wrong with the memory of one user or of all, a finding for each kind that has any.
+    """Return the problems with the memory of one user or of all, a finding for each kind that occurs.
 
     The archive is read once, a user at a time, and so is the audit log of this machine.
     """
@@ -117,15 +117,15 @@ def examine_health(workspace: Workspace, *, user: str | None = None) -> list[Hea
 
 
 def note_health(workspace: Workspace, found: Sequence[HealthFinding], *, user: str | None = None) -> None:
-    """Write down how much was found, so that there is a course to see; of records only how many."""
+    """Record the counts of findings, so that their history can be followed; only counts of records are kept."""
     counts = {one.kind: len(one.ids) for one in found}
     workspace.audit.append({"event": "examined", "actor": "person", "user_id": user, "counts": counts})
 
 
 def health_course(workspace: Workspace, user: str, *, everybody: bool = False) -> list[tuple[str, Mapping[str, int]]]:
-    """Return the latest days on which somebody examined a user's memory, and how much of each kind was found.
+    """Return the latest days on which a user's memory was examined, and how much of each kind was found.
 
-    With ``everybody`` those on which the whole store was examined are among them.
+    With ``everybody`` this includes the days on which the whole store was examined.
     """
     days: dict[str, Mapping[str, int]] = {}
     for event in workspace.audit.events(event="examined"):
@@ -141,7 +141,7 @@ def _command(kind: str, ids: Sequence[str], user: str | None) -> str:
 
 
 def _tampered(archive: ArchiveReader, user: str | None) -> Iterator[str]:
-    """Yield what is withheld or missing of a user or of all: its id, or where it stands or stood."""
+    """Yield what is withheld or missing, of a user or of all: its id, or its present or former place."""
     if user is not None:
         yield from (one.id or one.code for one in archive.withheld(user))
         return
@@ -169,7 +169,7 @@ def _recalls(workspace: Workspace, user: str | None) -> _Recalls:
 
 
 def _of_user(workspace: Workspace, owner: str, recalls: _Recalls, sessions: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield each kind of trouble with a record, or a core section, that has it; ``sessions`` gains the overlong."""
+    """Yield each kind of problem with the record or core section that has it; ``sessions`` gains the overlong."""
     from memkit.runtime.memory.gate.duplicates import duplicate_groups
 
     archive, settings, now = workspace.archive, workspace.memory_settings, workspace.clock()
@@ -199,39 +199,39 @@ def _of_user(workspace: Workspace, owner: str, recalls: _Recalls, sessions: list
 
 
 def _is_settled(record: Record, now: datetime) -> bool:
-    """Return whether a record had its time; constraints and goals are shown without being searched for."""
+    """Return whether a record had time to be used; constraints and goals are shown without being searched for."""
     is_searched = record.type not in ("constraint", "goal")
     return is_searched and parse_time(record.created_at) <= seconds_before(now, UNUSED_DAYS * 86400)
 
 
-# What a memory finds when it is asked.
+# What a memory finds when asked.
 
 MOST_CASES = 100_000
 
 
 @dataclass(frozen=True)
 class EvalQuestion:
-    """A question, whose memory it is about, and what an answer must hold."""
+    """A question, whose memory to ask, and what an answer must contain."""
 
     question: str
     user: str
     expect: tuple[str, ...]
-    """Ids or words of records; empty where nothing relevant is to be found."""
+    """Ids or words of records; empty if nothing relevant should be found."""
 
 
 @dataclass(frozen=True)
 class EvalCase:
-    """What became of one question."""
+    """The outcome of one question."""
 
     question: str
     found: bool
     """Whether every expected record was among the results."""
     rank: int | None
-    """The place of the first of them; None where there is none."""
+    """The rank of the first of them; None if none was found."""
     share: float
-    """Of the expected records."""
+    """The share of the expected records that was found."""
     unexpected: tuple[tuple[str, str], ...] = ()
-    """Id and text of what was found although nothing should be."""
+    """Id and text of results although none should be found."""
 
     def to_data(self) -> dict[str, Any]:
         """Return the case as ``--json`` prints it."""
@@ -240,10 +240,10 @@ class EvalCase:
 
 
 def read_questions(path: Path, user: str | None = None) -> list[EvalQuestion]:
-    """Return the questions of a file, a JSON object a line; ``user`` is whose memory is meant where a line names none.
+    """Return the questions of a file, one JSON object per line; ``user`` is the default for lines that name none.
 
     Raises:
-        UsageError: The file cannot be read, a line is no question, or there is none.
+        UsageError: The file cannot be read, a line is not a question, or there is none.
     """
     found: list[EvalQuestion] = []
     try:
@@ -284,7 +284,7 @@ def _question(line: str, path: Path, number: int, user: str | None) -> EvalQuest
 
 
 def evaluate_memory(workspace: Workspace, questions: Sequence[EvalQuestion], *, count: int = 5) -> list[EvalCase]:
-    """Ask every question and return what was found among the first ``count`` results; it counts as no recall."""
+    """Ask every question and return what was found among the first ``count`` results; it does not count as a recall."""
     workspace.leave_traces(False)
     try:
         return [_asked(workspace, one, count) for one in questions]
@@ -293,7 +293,7 @@ def evaluate_memory(workspace: Workspace, questions: Sequence[EvalQuestion], *, 
 
 
 def score_of(cases: Sequence[EvalCase]) -> float:
-    """Return the share of what was expected that was found, the mean over all cases.
+    """Return the share of expected records that were found, as the mean over all cases.
 
     >>> score_of([EvalCase("a", True, 1, 1.0), EvalCase("b", False, None, 0.0)])
     0.5
@@ -303,7 +303,7 @@ def score_of(cases: Sequence[EvalCase]) -> float:
 
 @dataclass(frozen=True)
 class EvalRun:
-    """One run of somebody's questions, as a file keeps the course of them."""
+    """One run of somebody's questions, as recorded in the history file."""
 
     at: str
     found: int
@@ -312,10 +312,10 @@ class EvalRun:
 
 
 def note_evaluation(path: Path, cases: Sequence[EvalCase], now: datetime) -> list[EvalRun]:
-    """Append a run to the file that keeps their course, and return all of them, oldest first.
+    """Append a run to the history file, and return all its runs, oldest first.
 
     Raises:
-        UsageError: The file cannot be read or written, or a line of it is no run.
+        UsageError: The file cannot be read or written, or a line of it is not a run.
     """
     run = EvalRun(to_text(now)[:19] + "Z", sum(case.found for case in cases), len(cases), score_of(cases))
     try:

@@ -1,4 +1,4 @@
-"""Make a skill of the store out of a ``SKILL.md``, or bring a newer one into the skill that came of an older."""
+"""Import a ``SKILL.md`` as a skill of the store, or merge a newer one into a skill imported before."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ from memkit.store.yaml_edit import bumped, edited, next_version, version_key
 from memkit.use_cases.skills import accept_skill
 
 FROM, AS = "Imported-From: ", "Imported-As: "
-"""Lines of a commit's message: where a skill came from, and what it said where the file holds more than that."""
+"""Lines of a commit message: the skill's origin, and its original text if the file holds more than that."""
 
 Action = Literal["added", "updated", "unchanged", "refused", "conflict"]
 
 
 @dataclass(frozen=True)
 class HostilePlace:
-    """A place in the ``SKILL.md`` that a person must look at."""
+    """A place in the ``SKILL.md`` that a person must review."""
 
     code: str
     """A rule of ``memkit lint``."""
     message: str
     line: int | None
-    """In the ``SKILL.md``, where it can be found there."""
+    """Line in the ``SKILL.md``, if it can be located."""
 
 
 @dataclass(frozen=True)
 class ImportedSkill:
-    """What came of an import."""
+    """The result of an import."""
 
     name: str
     path: str
@@ -66,10 +66,10 @@ class ImportedSkill:
     text: str
     """The skill's file, as it is or would be."""
     complete: bool
-    """Whether exporting the skill gives the same ``SKILL.md`` again."""
+    """Whether exporting the skill reproduces the ``SKILL.md``."""
     losses: tuple[str, ...]
     files: tuple[str, ...] = ()
-    """What is written beside the skill's file: those of its package, and its ``SKILL.md`` where that says more."""
+    """The files written beside the skill's file: those of its package, and its ``SKILL.md`` if that says more."""
     findings: tuple[HostilePlace, ...] = ()
     conflicts: tuple[FieldConflict, ...] = ()
 
@@ -77,21 +77,21 @@ class ImportedSkill:
 def import_skill(
     root: Path, place: Path, *, name: str | None = None, accept_findings: bool = False, dry_run: bool = False
 ) -> ImportedSkill:
-    """Write ``skills/<name>.yaml`` out of the ``SKILL.md`` at ``place`` as one commit.
+    """Write ``skills/<name>.yaml`` from the ``SKILL.md`` at ``place`` as one commit.
 
-    A skill that was imported before takes over what changed in the ``SKILL.md`` since; what its owner changed stays,
-    and where both changed the same the answer is a conflict and nothing is written. Nothing of the file is run.
+    A skill imported before takes over what changed in the ``SKILL.md`` since; its owner's changes stay,
+    and if both changed the same part the result is a conflict and nothing is written. Nothing in the file is run.
 
     Args:
         root: The store.
         place: A ``SKILL.md`` or its folder.
-        name: What the skill is called; the name that it gives itself without it.
-        accept_findings: Whether a person has looked at what is hostile in it.
-        dry_run: Whether only to say what would be written.
+        name: The skill's name; by default the name that it states.
+        accept_findings: Whether a person has reviewed what looks hostile in it.
+        dry_run: Whether only to return what would be written.
 
     Raises:
-        UsageError: It cannot be read, is no skill, or there is another skill of that name.
-        NegativeAnswer: The skill's file has changes that are in no commit, or the new text fails the skill's checks.
+        UsageError: It cannot be read, is not a skill, or there is another skill of that name.
+        NegativeAnswer: The skill's file has uncommitted changes, or the new text fails the skill's checks.
         EnvironmentFault: Git cannot commit now.
     """
     package = open_package(place) if place.is_dir() or place.is_file() else None
@@ -130,14 +130,14 @@ def import_skill(
         return replace(done, action="refused")
     if dry_run:
         return done
-    # The checks are the owner's: those of the skill that was there, and none in one that is new.
+    # The checks belong to the owner: the existing skill's are kept, and a new skill has none.
     message, skill = _message(done, file, reading), read_skill(document.data)
     commit = change_files(root, {done.path: done.text, **beside}, message, accept=lambda: accept_skill(root, skill))
     return replace(done, commit=commit)
 
 
 def _scanned(package: Package | None, file: SheetFile, known: Sequence[HostilePlace]) -> Iterator[HostilePlace]:
-    """Yield what flags the package, without what is known of its ``SKILL.md`` already."""
+    """Yield the package's findings, without those already known of its ``SKILL.md``."""
     seen = {(place.code, place.line) for place in known}
     for found in scan_package(package) if package else ():
         if found.severity != "error":
@@ -149,9 +149,9 @@ def _scanned(package: Package | None, file: SheetFile, known: Sequence[HostilePl
 
 
 def _to_keep(root: Path, name: str, file: SheetFile, package: Package | None, same: bool) -> dict[str, bytes]:
-    """Return what lies beside the skill's file afterwards, by path in the store: its package, whole.
+    """Return the files beside the skill's file after the import, by path in the store: its whole package.
 
-    The ``SKILL.md`` is among it where the skill's file does not say all that it says.
+    The ``SKILL.md`` is included if the skill's file does not say everything in it.
     """
     files = files_to_keep(package) if package else {}
     kept = {path: one.content for path, one in files.items() if f"{path}" not in ("SKILL.md", "skill.md")}
@@ -164,7 +164,7 @@ def _to_keep(root: Path, name: str, file: SheetFile, package: Package | None, sa
 
 
 def _require_signature(root: Path, package: Package, place: Path) -> None:
-    """Return if the store asks for no signature, or the package has one by a key of the store's."""
+    """Return if the store requires no signature, or the package has one by a key of the store's."""
     settings = load_settings(root)
     if settings["skills.signatures"] != "required":
         return
@@ -185,7 +185,7 @@ def _own_name(file: SheetFile, fields: Mapping[str, Any]) -> str:
 
 
 def _elsewhere(file: SheetFile, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a note on a folder that is not named as its skill, as the public format wants it."""
+    """Return a note on a folder that is not named after its skill, as the public format requires."""
     given = fields.get("name")
     if given is None or file.folder is None or given == file.folder:
         return ()
@@ -205,7 +205,7 @@ def _checked(name: str) -> str:
 
 
 def _valid(text: str, name: str, shown: str) -> Document:
-    """Return the document of a skill's text, or raise for the first thing that keeps it from being one."""
+    """Return the document of a skill's text, or raise the first error in it."""
     try:
         document = load_yaml(text, name=shown)
     except YamlError as error:
@@ -218,7 +218,7 @@ def _valid(text: str, name: str, shown: str) -> Document:
 def _planned(
     root: Path, name: str, reading: Reading, text: str, kept: Mapping[str, bytes]
 ) -> tuple[ImportedSkill, Mapping[str, bytes | None]]:
-    """Return what the files would hold, before anybody looked for what is hostile in them."""
+    """Return the contents of the files, before the search for hostile text."""
     path = SKILL.path(name)
     plan = ImportedSkill(name, path, "added", reading.data.get("version"), None, text, False, ())
     folder = f"{SKILL.folder}/{name}"
@@ -253,7 +253,7 @@ def _planned(
 def _beside_taken_over(
     root: Path, folder: str, commit: str, theirs: Mapping[str, bytes]
 ) -> tuple[dict[str, bytes | None], list[FieldConflict]]:
-    """Return what changes in the files beside a skill, file by file as in its fields, and where both sides changed."""
+    """Return the changes to the files beside a skill, file by file as for its fields, and the conflicts."""
     objects = GitObjects(Git(root))
     entries = {entry.path: entry.id for entry in objects.tree(commit, folder) if entry.path.startswith(f"{folder}/")}
     contents = objects.read_many(entries.values())
@@ -282,7 +282,7 @@ def _apply(document: Any, changes: Mapping[str, Any]) -> None:
 
 
 def _as_block(value: Any) -> Any:
-    """Return a value whose texts of several lines are written as blocks."""
+    """Return a value whose multi-line texts are written as blocks."""
     from ruamel.yaml.scalarstring import LiteralScalarString
 
     if isinstance(value, list):
@@ -294,7 +294,7 @@ def _as_block(value: Any) -> Any:
 
 
 def _next(ours: str | None, theirs: str | None) -> str | None:
-    """Return the version after a takeover: theirs where that is higher, else the owner's counted up."""
+    """Return the version after a takeover: theirs if that is higher, else the owner's incremented."""
     if ours is None or theirs is None or version_key(theirs) <= version_key(ours):
         return theirs if ours is None else next_version(ours, "patch")
     return theirs
@@ -302,14 +302,14 @@ def _next(ours: str | None, theirs: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class FormerImport:
-    """What a skill said when it was imported last, and the commit of that."""
+    """The contents of a skill's last import, and its commit."""
 
     data: Mapping[str, Any]
     commit: str
 
 
 def _imported_before(root: Path, path: str, name: str) -> FormerImport | None:
-    """Return the last import of the skill, or None for one that never was imported."""
+    """Return the last import of the skill, or None if it was never imported."""
     git = Git(root)
     if not git.is_repository():
         return None
@@ -330,7 +330,7 @@ def _imported_before(root: Path, path: str, name: str) -> FormerImport | None:
 
 
 def _place(danger: Danger, document: Document, source: str) -> HostilePlace:
-    """Return a finding with the line of the ``SKILL.md`` that it stands on."""
+    """Return a finding with its line in the ``SKILL.md``."""
     value: Any = document.data
     for part in danger.path:
         value = value[part]

@@ -1,7 +1,7 @@
 """Work about many users: here as one part, or in parts that an engine's workers carry out, with the same result.
 
-A worker opens the store by its path, which it has to see as this process does, and hands back what came of its part;
-what is kept is written here. So a worker that dies in the middle has written nothing, and its part is done again.
+A worker opens the store by its path, which must be visible to it, and returns the result of its part; results that
+are kept are written here. So a worker that dies has written nothing, and its part is repeated.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from memkit.workspace import Workspace, open_workspace
 
 Answer = TypeVar("Answer")
 PARTS = 2
-"""So many for each thread of a worker: one that is slower than others holds up less."""
+"""Parts per worker thread: with several, one slow part delays less."""
 
 
 def in_parts(
     workspace: Workspace, names: Sequence[str], work: Callable[..., Answer], *given: Any, executor: str | None = None
 ) -> Iterator[Answer]:
-    """Yield what ``work(workspace, names, *given)`` returns for each part of ``names``, in their order.
+    """Yield the results of ``work(workspace, names, *given)`` for each part of ``names``, in order.
 
     Raises:
-        UsageError: Nobody knows such an executor.
+        UsageError: The executor is unknown.
         EnvironmentFault: Its scheduler cannot be reached, or lost a part too often.
     """
     if executor is None:
@@ -41,6 +41,6 @@ def in_parts(
 
 
 def _carried_out(work: Callable[..., Answer], root: str, now: datetime, names: Sequence[str], given: Any) -> Answer:
-    """Return what a part comes to, on a worker."""
+    """Return the result of a part, on a worker."""
     with open_workspace(Path(root), clock=lambda: now) as workspace:
         return work(workspace, names, *given)

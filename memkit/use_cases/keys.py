@@ -23,9 +23,9 @@ class KeyOwner:
     """One user who has a key here."""
 
     mark: str
-    """What stands for the user in file names."""
+    """Stands for the user in file names."""
     user_id: str | None
-    """None where the archive holds nothing of this user."""
+    """None if the archive holds nothing about this user."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,17 @@ class KeyList:
     """The keys of a store on this machine."""
 
     key_id: str | None
-    """None while the store has no keys at all."""
+    """None as long as the store has no keys at all."""
     folder: Path | None
     store: bool
     """Whether the store's own key is here."""
     withheld: bool
-    """Whether keys are here that this clone may not use: they are another's."""
+    """Whether keys here are withheld from this clone because they belong to another."""
     users: tuple[KeyOwner, ...]
 
 
 def list_keys(workspace: Workspace) -> KeyList:
-    """Return which keys are here. No file names a user, so names come from the archive."""
+    """Return which keys are here. No file names a user, so the names come from the archive."""
     ring = workspace.keys
     marks = ring.users()
     names = {ring.mark(user): user for user in workspace.archive.users()} if marks else {}
@@ -52,12 +52,12 @@ def list_keys(workspace: Workspace) -> KeyList:
 
 
 def export_keys(workspace: Workspace, file: Path, passphrase: str, *, user: str | None = None) -> int:
-    """Write the store's key and those of all users, or of one, to the new ``file`` and return how many they are.
+    """Write the store's key and those of all users, or of one, to the new ``file`` and return their number.
 
     Raises:
         NotFound: There is no key here, or none of this user.
         NotTrusted: The keys here are those of another clone.
-        UsageError: The passphrase is empty, or the file is there already.
+        UsageError: The passphrase is empty, or the file exists already.
         EnvironmentFault: The file cannot be written.
     """
     if not passphrase:
@@ -95,7 +95,7 @@ def _write_new(file: Path, content: bytes) -> None:
         raise EnvironmentFault(f"{file} cannot be written: {error.strerror}.") from error
 
 
-# Take in the keys that were exported on another machine.
+# Import keys that were exported on another machine.
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,10 @@ class KeysImported:
 
 
 def import_keys(workspace: Workspace, file: Path, passphrase: str) -> KeysImported:
-    """Add the keys in ``file`` to those on this machine; all of them or, where one would replace another, none.
+    """Add the keys in ``file`` to those on this machine; all of them, or none if one would replace another.
 
     Raises:
-        UsageError: There is no such file, or it is no export of keys.
+        UsageError: There is no such file, or it is not an export of keys.
         NegativeAnswer: The passphrase is wrong, the keys are those of another store, or another key is here.
         MissingExtra: ``cryptography`` is not installed.
     """
@@ -127,7 +127,7 @@ def import_keys(workspace: Workspace, file: Path, passphrase: str) -> KeysImport
             f"Another key is here for {_named(workspace, others)}. It stays, and nothing was imported."
         )
     ring.adopt(key_id)
-    # The store's key comes first: without it no other one can be found.
+    # The store's key comes first: no other one can be found without it.
     added = [ring.add(name, keys[name]) for name in sorted(keys, key=lambda name: (name != STORE, name))]
     workspace.audit.append({"event": "key", "actor": "person", "reason": f"imported {sum(added)} new keys"})
     return KeysImported(key_id, sum(added), len(added) - sum(added))
@@ -149,35 +149,35 @@ def _named(workspace: Workspace, names: list[str]) -> str:
     return ", ".join("the store itself" if name == STORE else str(users.get(name, name)) for name in names)
 
 
-# Destroy the key of a user, so that nobody on this machine reads what was sealed with it.
+# Destroy a user's key, so that nobody on this machine can read what was sealed with it.
 
 
 @dataclass(frozen=True)
 class KeyDestroyed:
-    """What became of the sealed text of a user."""
+    """What became of a user's sealed text."""
 
     user_id: str
     records: int
-    """Records whose text cannot be read any more on this machine."""
+    """Records whose text can no longer be read on this machine."""
     remotes: tuple[str, ...]
-    """Where clones come from that may be on machines with the same key."""
+    """Remotes whose clones may be on machines with the same key."""
 
 
 def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None]) -> KeyDestroyed:
-    """Delete the key of ``user`` from this machine, with the index that shows the sealed text in clear.
+    """Delete the key of ``user`` from this machine, with the index that holds the sealed text in clear.
 
-    Nobody writes meanwhile: what was being written is sealed and in the index before, or gets a key of its own after.
+    Nobody writes meanwhile: a pending write is sealed and indexed before, or gets a key of its own after.
 
     Args:
         workspace: The store.
         user: Whose key it is.
-        confirm: Asks a person; raises where the answer is no.
+        confirm: Asks a person; raises if the answer is no.
 
     Raises:
         NotFound: There is no such key here.
         NotTrusted: The keys here are those of another clone.
-        SessionOpen: A conversation of theirs is still going on, and would go on in clear.
-        StoreLocked: Somebody has been writing for too long.
+        SessionOpen: A conversation of theirs is still in progress, and would go on in clear.
+        StoreLocked: Another process has been writing for too long.
     """
     ring = workspace.keys
     ring.require_use()
@@ -187,7 +187,7 @@ def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None])
     with workspace.session_book.all_held(user), locked(lock_file(workspace.root), timeout=LOCK_SECONDS):
         ring.destroy(user)
         workspace.archive.forget_index(user)
-        shutil.rmtree(workspace.cache / "at", ignore_errors=True)  # what past commits held, opened for looking back
+        shutil.rmtree(workspace.cache / "at", ignore_errors=True)  # past commits' contents, opened for looking back
         workspace.turn_vectors.unlink(missing_ok=True)
     workspace.audit.append({"event": "key", "actor": "person", "user_id": user, "reason": "destroyed"})
     remotes = workspace.git.run("remote", check=False).split()

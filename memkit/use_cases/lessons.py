@@ -1,4 +1,4 @@
-"""Methods that a model proposed: keep, list, promote, reject."""
+"""Methods proposed by a model: keep, list, promote, reject."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class Listed:
     domain: str
     path: str
     methods: tuple[Mapping[str, Any], ...]
-    """As they stand in the file."""
+    """The methods as stored in the file."""
     left_out: tuple[str, ...]
     """Why some of them are not used."""
     rejected: tuple[Mapping[str, Any], ...]
     refused: Mapping[str, int]
-    """How many proposals were refused on this machine, by task."""
+    """Number of proposals refused on this machine, by task."""
 
 
 def list_lessons(root: Path, domain: str | None = None) -> list[Listed]:
-    """Return what was learned for one domain, or for every one that has something.
+    """Return what was learned for one domain, or for every domain that has anything.
 
     Raises:
-        NotFound: There is neither such a domain, nor anything that was learned for one of that name.
-        UsageError: A file of learned methods is wrong.
+        NotFound: There is neither such a domain, nor anything learned for one of that name.
+        UsageError: A file of learned methods is broken.
     """
     if domain and not LearnedMethods.of_store(root, domain).path.exists():
         domain_file(domain, root)
@@ -84,14 +84,14 @@ def _listed(root: Path, name: str) -> Listed:
 
 @dataclass(frozen=True)
 class ProposedBy:
-    """Who proposed, and for what."""
+    """Who made a proposal, and for what."""
 
     provider: str
     model: str | None
     problem: Problem
     at: datetime
     taint: tuple[str, ...] = ()
-    """What may have steered it; then nothing uses it before a person promotes it."""
+    """What may have steered it; if anything, nothing uses it before a person promotes it."""
 
 
 def keep_lessons(
@@ -104,15 +104,15 @@ def keep_lessons(
 ) -> list[str]:
     """Write the learned methods that are new to the shelf's file, and return their names.
 
-    In a store this is a commit of its own, or, with ``git.commit: manual``, left to ``memkit commit``. A commit that
-    cannot be made now is said and loses nothing.
+    In a store this is a commit of its own, or, with ``git.commit: manual``, left to ``memkit commit``. A failing
+    commit is reported and loses nothing.
 
     Args:
-        shelf: Where the domain's learned methods lie.
+        shelf: The shelf of the domain's learned methods.
         lessons: What was learned.
         source: Who proposed it.
-        root: The store that the shelf is in; None outside of one.
-        notice: Told of a commit that could not be made.
+        root: The store that the shelf is in; None outside a store.
+        notice: Called with a message about a commit that failed.
     """
     if not lessons:
         return []
@@ -139,9 +139,9 @@ def keep_proposal(
     by: ProposedBy,
     notice: Callable[[str], None],
 ) -> str | None:
-    """Keep a proposal ``{task, subtasks, state?, objects?, domain?}`` that does its task; return its method's name.
+    """Store a proposal ``{task, subtasks, state?, objects?, domain?}`` that does its task; return its method's name.
 
-    The planners of the conversation never see it.
+    The conversation's planners never see it.
     """
     task, proposals = str(proposed["task"]), Proposals()
     proposals.add(task, proposed["subtasks"])
@@ -161,7 +161,7 @@ def keep_proposal(
 
 
 def provenance(lesson: LearnedMethod, source: ProposedBy) -> dict[str, Any]:
-    """Return where a learned method comes from, as it stands in the file."""
+    """Return the origin of a learned method, as stored in the file."""
     accepted = lesson.source
     return {
         "task": accepted.gap.task,
@@ -184,7 +184,7 @@ def _body(lessons: Sequence[LearnedMethod], source: ProposedBy) -> str:
     return f"Proposed by {asked} for {tasks}. Read the conditions before promoting it.\n"
 
 
-# Promote a learned method: a person takes it over into the domain's own file.
+# Promote a learned method: a person moves it into the domain's own file.
 
 
 @dataclass(frozen=True)
@@ -196,29 +196,29 @@ class Promotion:
     path: str
     judgements: tuple[MethodJudgement, ...]
     commit: str | None
-    """None for a trial, and in a store that is no repository."""
+    """None for a dry run, and in a store without a repository."""
 
 
 def promote_lesson(
     root: Path, domain: str, name: str, *, new_name: str | None = None, unverified: bool = False, dry_run: bool = False
 ) -> Promotion:
-    """Move a learned method into the domain's file, if the domain's recorded problems stay solved, as one commit.
+    """Move a learned method into the domain's file, as one commit, if the domain's recorded problems stay solved.
 
-    The problem that it was learned from goes to ``domains/problems/<domain>/``, where it is asked again at every
-    later promotion, beside whatever problems people put there.
+    The problem that it was learned from goes to ``domains/problems/<domain>/``, where every later promotion solves it
+    again, beside the problems that people put there.
 
     Args:
         root: The store.
-        domain: The domain, whose file lies in the store.
+        domain: The domain, whose file is in the store.
         name: The learned method.
-        new_name: What it is called from now on; the same without it.
-        unverified: Whether to take over a method of a task whose effects nobody declared.
-        dry_run: Whether only to look.
+        new_name: The method's new name; unchanged by default.
+        unverified: Whether to accept a method of a task without declared effects.
+        dry_run: Whether only to check.
 
     Raises:
         NotFound: There is no such domain in the store, or no such learned method.
         NegativeAnswer: The task declares no effects, or a recorded problem speaks against the method.
-        UsageError: A file makes no sense, or the domain has a method of that name.
+        UsageError: A file is invalid, or the domain has a method of that name.
     """
     shelf = LearnedMethods.of_store(root, domain)
     path = f"{DOMAINS}/{checked_name(domain, 'domain')}.yaml"
@@ -252,7 +252,7 @@ def promote_lesson(
 
 
 class NotPromoted(NegativeAnswer):
-    """Say why a method was not promoted, with what each problem says."""
+    """Report that a method was not promoted, with the result of each problem."""
 
     code = "not_promoted"
 
@@ -262,7 +262,7 @@ class NotPromoted(NegativeAnswer):
 
 
 def recorded_problems(root: Path, domain: Domain, shelf: LearnedMethods, name: str) -> Iterator[RecordedProblem]:
-    """Yield the problems of a domain: those recorded with learned methods, and its files under ``domains/problems``."""
+    """Yield the problems of a domain: those recorded with learned methods, and its files in ``domains/problems``."""
     for entry in shelf.entries():
         problem = _recorded(entry, domain, shelf.shown)
         if problem is not None:
@@ -275,7 +275,7 @@ def recorded_problems(root: Path, domain: Domain, shelf: LearnedMethods, name: s
 def _broken(
     root: Path, before: Domain, after: Domain, path: str, judgements: tuple[MethodJudgement, ...]
 ) -> Iterator[str]:
-    """Yield what problem files expect, as ``memkit domain test`` reads them, and with the method get no longer."""
+    """Yield the expectations of problem files, as ``memkit domain test`` reads them, that the method breaks."""
     told = {each.name for each in judgements if each.fault is not None}
     old, new = (prove_domain(root, Path(path).stem, each, path, BUDGET).problems for each in (before, after))
     for was, proof in zip(old, new, strict=True):
@@ -343,12 +343,12 @@ def _message(domain: str, entry: Entry, name: str) -> str:
 def reject_lesson(
     root: Path, domain: str, name: str, reason: str, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> str | None:
-    """Take a method off the shelf, keep what it would do and why not, and return the commit's id.
+    """Remove a method from the shelf, record its content and the reason, and return the commit's id.
 
     Raises:
         UsageError: The reason is empty.
         NotFound: There is no such learned method.
-        EnvironmentFault: Git cannot commit now; then nothing changed.
+        EnvironmentFault: Git cannot commit now; nothing changed.
     """
     if not reason.strip():
         raise UsageError("Say why: the next one who proposes this is told the reason.")

@@ -1,4 +1,4 @@
-"""Check the files of a store, and say what a rule checks."""
+"""Check the files of a store, and explain rules."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from memkit.store.layout import schema_files
 
 @dataclass(frozen=True)
 class Fixing:
-    """What to do about what can be fixed."""
+    """What to do about fixable findings."""
 
     write: bool = False
     """Change the files."""
     diff: bool = False
-    """Say what would change, and change nothing."""
+    """Show the changes without making them."""
     unsafe: bool = False
-    """Take the fixes, too, that a person must look at."""
+    """Include the fixes that a person must review."""
 
 
 NO_FIXING = Fixing()
@@ -37,11 +37,11 @@ NO_FIXING = Fixing()
 
 @dataclass(frozen=True)
 class Baseline:
-    """The JSON report of an earlier run; what it has is left out and not fixed."""
+    """The JSON report of an earlier run; its findings are left out and not fixed."""
 
     file: Path
     shrinks: bool = False
-    """Whether to take out of it what is gone."""
+    """Whether to remove fixed findings from it."""
 
 
 def lint_store(
@@ -55,20 +55,20 @@ def lint_store(
     since: str = "",
     cached: bool = True,
 ) -> LintReport:
-    """Return what lint finds in the store at ``root``, or in ``paths``; where fixes are written, after them.
+    """Return what lint finds in the store at ``root``, or in ``paths``; after fixing, if fixes are written.
 
     Args:
-        root: The store, where no paths are given.
+        root: The store, if no paths are given.
         paths: Files and folders of stores.
-        select: Beginnings of the codes that count; all where none are given.
-        ignore: Beginnings of the codes that do not count.
-        fixing: What to do about what can be fixed.
-        baseline: What is known already.
-        since: The commit that versions are compared with, in place of the last one.
-        cached: Whether to use and keep what earlier runs found.
+        select: Prefixes of the codes to include; empty for all.
+        ignore: Prefixes of the codes to exclude.
+        fixing: What to do about fixable findings.
+        baseline: The known findings.
+        since: The commit to compare versions with, instead of the last one.
+        cached: Whether to use and keep the results of earlier runs.
 
     Raises:
-        UsageError: An unknown rule, a path or commit that is not there, or a baseline that is none.
+        UsageError: An unknown rule, a path or commit that does not exist, or an invalid baseline.
         StoreFault: Nothing to check.
     """
     chosen = chosen_rules(select, ignore)
@@ -96,13 +96,13 @@ def lint_store(
 
 
 def _asked_of_archive(sources: Sequence[SourceFile]) -> Iterator[Finding]:
-    """Yield what the archives whose shards are to be checked know: open questions, and lines that nobody wrote."""
+    """Yield findings from the archives of the checked shards: open questions, and lines that nobody wrote."""
     paths = {source.path for source in sources}
     for root in dict.fromkeys(source.root for source in sources if source.kind == "archive"):
         from memkit.lint.families.archive import open_questions, tampered_lines
         from memkit.workspace import Workspace
 
-        # What keeps a store from being opened is found by other rules.
+        # Faults that keep a store from being opened are found by other rules.
         with suppress(MemkitError, ArchiveError), Workspace(root) as workspace:
             asked = workspace.archive.open_questions()
             found = list(open_questions(root, asked, workspace.archive.log))
@@ -111,9 +111,9 @@ def _asked_of_archive(sources: Sequence[SourceFile]) -> Iterator[Finding]:
 
 
 def _base(sources: Sequence[SourceFile]) -> Path:
-    """Return what shown paths are relative to: where the command runs, if the store lies below, else the store.
+    """Return the folder that shown paths are relative to: the current one, if the store is below it, else the store.
 
-    Continuous integration looks for a finding's path from where the command ran.
+    Continuous integration resolves a finding's path relative to where the command ran.
     """
     here = Path.cwd()
     roots = {source.root for source in sources}
@@ -121,7 +121,7 @@ def _base(sources: Sequence[SourceFile]) -> Path:
 
 
 def explain_rule(code: str) -> tuple[Rule, str]:
-    """Return the rule ``code`` and its page; raises ``UsageError`` with the nearest code."""
+    """Return the rule ``code`` and its page; raise ``UsageError`` with the nearest code."""
     from memkit.lint.reports import rule_page
     from memkit.lint.rules import get_rule
 
@@ -130,7 +130,7 @@ def explain_rule(code: str) -> tuple[Rule, str]:
 
 
 def write_schemas(root: Path) -> list[str]:
-    """Write each schema that the store at ``root`` lacks or has otherwise, and return the paths that changed.
+    """Write each schema that is missing or different in the store at ``root``, and return the changed paths.
 
     Raises:
         EnvironmentFault: A file cannot be written.

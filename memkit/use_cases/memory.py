@@ -26,9 +26,9 @@ def remember(
     turn: int | None = None,
     consented: bool = True,
 ) -> Decision:
-    """Offer ``draft`` to the archive in the name of a person and return the write gate's decision.
+    """Offer ``draft`` to the archive in a person's name and return the write gate's decision.
 
-    A person at the command line is the operator, so consent is not asked for unless ``privacy.consent`` is ``always``.
+    A person at the command line is the operator, so consent is required only if ``privacy.consent`` is ``always``.
     """
     origin = workspace.writer(user, session=session, turn=turn)
     decision = workspace.archive.offer(draft, origin, consented=consented)
@@ -38,7 +38,7 @@ def remember(
 
 
 def put_value(workspace: Workspace, key: str, value: str, *, user: str) -> Decision:
-    """Offer ``value`` as what is kept under ``key``, in the name of a person, and return the write gate's decision."""
+    """Offer ``value`` as the value of ``key``, in a person's name, and return the write gate's decision."""
     draft = Draft(value, importance=workspace.settings["importance"])
     decision = workspace.archive.put(key, draft, workspace.writer(user))
     if decision.decision != "refused":
@@ -46,7 +46,7 @@ def put_value(workspace: Workspace, key: str, value: str, *, user: str) -> Decis
     return decision
 
 
-# Say what the write gate decided.
+# Print the write gate's decision.
 
 HOW_TO_AGREE = "Once the user agrees: memkit consent grant --user NAME"
 
@@ -58,7 +58,7 @@ def decision_data(decision: Decision, **more: Any) -> dict[str, Any]:
 
 
 def decision_lines(decision: Decision) -> list[str]:
-    """Return a decision as a person reads it: with its reasons, and what to do about them."""
+    """Return a decision as text for a person: with its reasons, and what to do about them."""
     ok = decision.decision in ("admitted", "merged")
     lines = [f"{decision.decision} {one_line(decision.id)}" if decision.id else decision.decision]
     lines += [f"  {reason.code}: {reason.message}" for reason in decision.reasons]
@@ -79,10 +79,10 @@ def decision_lines(decision: Decision) -> list[str]:
 def supersede_record(
     workspace: Workspace, stored: StoredRecord, text: str, *, reason: str = "", consented: bool = True
 ) -> Decision:
-    """Offer ``text`` in the place of a live record, in the name of a person, and return the write gate's decision.
+    """Offer ``text`` as the replacement of a live record, in a person's name, and return the write gate's decision.
 
     Raises:
-        NegativeAnswer: The record is not live, so that a second text in its place would be one too many.
+        NegativeAnswer: The record is not live, so that it would get a second replacement.
     """
     _require_status(stored, "live", done="superseded")
     record = stored.record
@@ -98,9 +98,9 @@ def supersede_record(
 def update_record(
     workspace: Workspace, stored: StoredRecord, changes: Mapping[str, Any], *, reason: str = ""
 ) -> str | None:
-    """Write down that fields of a live or waiting record have other values from now on.
+    """Record new values for fields of a live or waiting record.
 
-    What an agent may not end by itself waits for a person; then the id is returned under which it can be approved.
+    A change that an agent may not make by itself waits for a person; then the id for approving it is returned.
 
     Raises:
         NegativeAnswer: The record is closed.
@@ -134,7 +134,7 @@ def refine_record(
     reason: str = "",
     dry_run: bool = False,
 ) -> Refinement:
-    """Propose a wording for a live record and supersede it; ``agree`` is shown the old and the new one, and may raise.
+    """Propose a wording for a live record and supersede it; ``agree`` receives the old and the new one, and may raise.
 
     Raises:
         NotFound: There is no such record, or it is not this user's.
@@ -168,10 +168,10 @@ def refine_record(
 def merge_records(
     workspace: Workspace, ids: Sequence[str], *, user: str | None = None, text: str | None = None, reason: str = ""
 ) -> Decision:
-    """Offer one record in the place of ``ids`` to the write gate and return what it decided.
+    """Offer one record as the replacement of ``ids`` and return the write gate's decision.
 
     Raises:
-        NotFound: The first of them is not here, or not this user's.
+        NotFound: The first of them does not exist, or is not this user's.
     """
     stored = workspace.archive.get(ids[0], user_id=user)
     if stored is None:
@@ -193,31 +193,31 @@ SAID_OF = {
     "approve": (("quarantined", "live"), "approved"),
     "reject": (("live", "superseded", "retired", "quarantined", "rejected"), "rejected"),
 }
-"""Of records in which states each thing can be said, and what they are then."""
+"""For each operation, the states of records that it applies to, and the resulting state."""
 OF_CORE = {"approve": "verified", "reject": "rejected"}
-"""What can be said about an edit of core memory as well, and how trusted it is then."""
+"""The operations that also apply to an edit of core memory, and the resulting trust."""
 
 
 class MemoryStanding(NamedTuple):
-    """Where a record, or an edit of core memory, stands."""
+    """The state of a record, or of an edit of core memory."""
 
     status: str
     confidence: float | None = None
     """None for an edit of core memory."""
     already: bool = False
-    """Whether it stood so before, and nothing was written."""
+    """Whether it was in this state before, and nothing was written."""
     outdated: str = ""
-    """The section whose text an approved edit is not, because it was edited again since."""
+    """The section that was edited again since, so that an approved edit is no longer its text."""
     trust: str = "verified"
     taint: tuple[str, ...] = ()
-    """What still says that others may have steered it."""
+    """The taint that remains."""
     revived: tuple[str, ...] = ()
-    """What lives again, since what had taken its place was rejected."""
+    """Records that live again because their replacement was rejected."""
     proposal: str | None = None
-    """The id under which a person approves what was wanted under taint; None where it was done."""
+    """The id under which a person approves an operation requested under taint; None if it was carried out."""
 
     def to_data(self, op: str, id: str) -> dict[str, Any]:
-        """Return what became of ``op`` on ``id`` as ``--json`` prints it."""
+        """Return the result of ``op`` on ``id`` as ``--json`` prints it."""
         from memkit.runtime.memory.gate.gate import TAINTED
 
         data: dict[str, Any] = {"id": id, "op": op, "status": self.status}
@@ -228,11 +228,11 @@ class MemoryStanding(NamedTuple):
 
 
 def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = None, reason: str = "") -> MemoryStanding:
-    """Write down that the record or core edit ``id`` was confirmed, rejected and so on, and return how it stands now.
+    """Record that the record or core edit ``id`` was confirmed, rejected and so on, and return its new state.
 
     Raises:
         NotFound: There is no such record, or it is not this user's.
-        NegativeAnswer: That is nothing to say of a record in this state.
+        NegativeAnswer: The operation does not apply to a record in this state.
     """
     archive = workspace.archive
     stored = archive.get(id, user_id=user)
@@ -260,7 +260,7 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
 
 
 def _mark_proposal(workspace: Workspace, op: str, proposal: Event, reason: str) -> MemoryStanding:
-    """Carry out, or turn down, what an agent wanted done to a record under taint, and return how that one stands."""
+    """Carry out or decline an agent's request to change a record under taint, and return that record's state."""
     workspace.archive.mark(op, proposal.id, workspace.person(proposal.user_id), reason=reason)
     workspace.commit_memory()
     target = workspace.archive.get(proposal.target)
@@ -268,10 +268,10 @@ def _mark_proposal(workspace: Workspace, op: str, proposal: Event, reason: str) 
 
 
 def approve_origin(workspace: Workspace, origin: str, *, user: str | None = None, reason: str = "") -> list[Record]:
-    """Approve every live record that came from ``origin``, and return them; what is quarantined waits by itself.
+    """Approve every live record from ``origin``, and return them; what is quarantined is approved separately.
 
     Raises:
-        NotFound: Nothing that is live has this origin.
+        NotFound: No live record has this origin.
     """
     found = workspace.archive.tainted_by(origin, user_id=user)
     if not found:
@@ -283,7 +283,7 @@ def approve_origin(workspace: Workspace, origin: str, *, user: str | None = None
 
 
 def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
-    """Return whether saying it again would change nothing; a rejected value that was allowed again can be rejected."""
+    """Return whether repeating the operation would change nothing; an allowed value can be rejected again."""
     if op == "reject":
         record = stored.record
         return stored.status == "rejected" and workspace.archive.view.is_tombstoned(record.user_id, record.text)
@@ -311,7 +311,7 @@ def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason
 def resolve_question(
     workspace: Workspace, id: str, *, user: str | None = None, since: str | None = None, reason: str = ""
 ) -> Resolution:
-    """Say that a record in an open question holds, and since when; the others of the question become history then.
+    """Record that a record in an open question holds, and since when; the others in the question become history then.
 
     Raises:
         NotFound: There is no such record, or it is not this user's.
@@ -328,7 +328,7 @@ def resolve_question(
 
 
 def allow_value(workspace: Workspace, value: str, *, user: str, reason: str = "") -> list[Tombstone]:
-    """Lift every tombstone that bars ``value``, a text or the id of a rejected record, and return what was lifted.
+    """Lift every tombstone that bars ``value``, a text or the id of a rejected record, and return the lifted ones.
 
     Raises:
         NotFound: Nothing bars it.
@@ -343,10 +343,10 @@ def allow_value(workspace: Workspace, value: str, *, user: str, reason: str = ""
 
 
 def restore_record(workspace: Workspace, stored: StoredRecord, *, reason: str = "") -> StoredRecord:
-    """Take back that a record was forgotten or swept, and return it as it stands then; a live one stays as it is.
+    """Undo the forgetting or sweeping of a record, and return its new state; a live one stays as it is.
 
     Raises:
-        NegativeAnswer: It is not retired, or its value was rejected or erased meanwhile.
+        NegativeAnswer: It is not retired, or its value has been rejected or erased since.
     """
     record, archive = stored.record, workspace.archive
     if stored.status == "live":
@@ -372,7 +372,7 @@ def revoke_source(
 ) -> Revocation:
     """Return what goes with ``source``, taken back unless it is a dry run; ``agree`` is asked first, and may raise.
 
-    It covers every user, or with ``user`` only one.
+    It covers every user, or only ``user`` if given.
     """
     found = workspace.archive.revocation(source, user_id=user)
     if dry_run or not any(found):
@@ -396,7 +396,7 @@ def write_core(
     """Offer ``text`` as the whole new content of a core section and return the write gate's decision.
 
     Raises:
-        UsageError: There is no such section to write in.
+        UsageError: There is no such section, or it is not writable.
     """
     known = workspace.core_sections
     if section not in known:
@@ -414,10 +414,10 @@ def write_core(
 
 
 def edited_core(now: str, old: str, new: str) -> str:
-    """Return a section with ``new`` in the place of ``old``, or where ``old`` is empty with ``new`` as a further line.
+    """Return a section with ``old`` replaced by ``new``, or with ``new`` as a further line if ``old`` is empty.
 
     Raises:
-        NegativeAnswer: ``old`` is not there or occurs more than once, or nothing would be left.
+        NegativeAnswer: ``old`` does not occur or occurs more than once, or nothing would be left.
     """
     found = now.count(old) if old else 1
     if found != 1:
@@ -435,11 +435,11 @@ HIDDEN = ("quarantined", "rejected")
 
 
 class RolledBackCore(NamedTuple):
-    """What a roll-back came to."""
+    """The result of a rollback."""
 
     decision: Decision
     text: str
-    """What the section says now."""
+    """The section's new text."""
 
 
 def roll_back_core(
@@ -449,8 +449,8 @@ def roll_back_core(
 
     Raises:
         NotFound: The section has no such version.
-        NegativeAnswer: The version was never admitted, or its text stands already.
-        UsageError: A number of versions that is none.
+        NegativeAnswer: The version was never admitted, or its text is the present one.
+        UsageError: The number of versions is invalid.
     """
     history = workspace.archive.core_history(user)
     edits = [edit for edit in history if edit["section"] == section and edit["agent_id"] == agent_id]
@@ -482,30 +482,30 @@ def _text_of(edits: Sequence[Mapping[str, object]], section: str, version: str) 
     return texts[-1 - int(version)]
 
 
-# Take back what one turn of a session wrote: records, edits of core memory, evidence, and what it had taken back.
+# Undo the writes of one turn of a session: records, edits of core memory, evidence, and retractions.
 
 WRITES = ("write", "quarantine", "merge", "supersede", "core", "reject")
-"""What the account of a turn calls the things that can be taken back."""
+"""The names of undoable operations in a turn's account."""
 REASON = "undone"
 UNWRITTEN = ("recalled", "duplicate, tainted")
-"""The reasons of a merge that wrote nothing: the record was shown to who offered it, or the offer was tainted."""
+"""The reasons of merges that wrote nothing: the offerer had been shown the record, or the offer was tainted."""
 
 
 class UndoneTurn(NamedTuple):
-    """What became of an undoing."""
+    """The result of undoing a turn."""
 
     turn: int | None = None
-    """The turn that was meant; None where none wrote anything."""
+    """The turn that was undone; None if none wrote anything."""
     records: tuple[Record, ...] = ()
-    """Those that it had made; what they had replaced is live again."""
+    """The records it had created; those that they had replaced are live again."""
     sections: tuple[str, ...] = ()
-    """Those of core memory that it had changed, and that read as before."""
+    """The core sections it had changed, which now have their former text."""
     withdrawn: tuple[str, ...] = ()
-    """Those of which a new text waited for a person, and waits no more."""
+    """The core sections with a waiting new text, which has been withdrawn."""
     evidence: tuple[Record, ...] = ()
-    """Those that it had repeated, and that count this no more."""
+    """The records it had repeated, which no longer count that as evidence."""
     remembered: tuple[Record, ...] = ()
-    """Those that it had taken back, and that are remembered again."""
+    """The records it had taken back, which are remembered again."""
     before: bool = False
     """Whether all of it had been undone before."""
 
@@ -514,26 +514,26 @@ class UndoneTurn(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """The ids of what a turn wrote, as they stand in the archive."""
+    """The ids of a turn's writes in the archive."""
 
     records: tuple[str, ...]
     edits: tuple[tuple[str, str], ...]
-    """Of core memory: the id of the edit and its section."""
+    """Edits of core memory: the id of the edit and its section."""
     evidence: tuple[tuple[str, str], ...]
     """The id of a mark and of the record it is about."""
     rejections: tuple[tuple[str, str], ...]
 
     @property
     def ids(self) -> set[str]:
-        """Return the id of everything that can be taken back."""
+        """Return the ids of everything that can be undone."""
         marks = (mark for mark, _ in (*self.edits, *self.evidence, *self.rejections))
         return {*self.records, *marks}
 
 
 def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None = None) -> UndoneTurn:
-    """Take back what the last turn of ``session`` that wrote anything, or ``turn``, wrote.
+    """Undo the writes of ``turn``, by default the last turn of ``session`` that wrote anything.
 
-    The values of its records leave no tombstone: what was undone may be told again. What is undone twice stays undone.
+    The values of its records leave no tombstone: what was undone may be added again. Undoing twice changes nothing.
     """
     from memkit.use_cases.accounts import turn_events
 
@@ -581,7 +581,7 @@ def _written(
 
 
 def _own_marks(workspace: Workspace, op: str, target: str, user: str, session: str) -> list[tuple[str, str]]:
-    """Return the last thing of a kind that this session said about a record; the account does not name it."""
+    """Return this session's last operation of a kind on a record; the account does not name it."""
     said = workspace.archive.events_about(target, user_id=user)
     own = [event.id for event in said if event.op == op and event.session_id == session]
     return [(own[-1], target)] if own else []
@@ -597,7 +597,7 @@ def _stored(workspace: Workspace, user: str, ids: Iterable[str]) -> tuple[Record
     return tuple(stored.record for stored in found if stored)
 
 
-# Say why something cannot be done to a record in the state it is in.
+# Explain why an operation does not apply to a record in its state.
 
 _INSTEAD = {
     "live": "It is live.",
@@ -608,7 +608,7 @@ _INSTEAD = {
 
 
 def _require_status(stored: StoredRecord, *wanted: str, done: str) -> None:
-    """Return if the record is in one of the states ``wanted``; ``done`` says what it would be, such as *confirmed*.
+    """Return if the record is in one of the states ``wanted``; ``done`` is the resulting state, such as *confirmed*.
 
     Raises:
         NegativeAnswer: It is in another one.

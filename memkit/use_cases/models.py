@@ -1,4 +1,4 @@
-"""Choose who answers in a store: ask it once, and write down what was chosen."""
+"""Choose the model that answers in a store: ask it once, and save the choice."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ ADDRESS = re.compile(r"https?://[^\s@/?#]+(/[^\s@?#]*)?")
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 REFUSED, NOT_FOUND = range(400, 500), 404
 SETTINGS = ("provider", "model", "base_url", "key_variable", "user")
-"""What a choice is written to."""
+"""The settings that a choice is written to."""
 SHOWN = 12
-"""Names of models that a message lists."""
+"""The most model names that a message lists."""
 
 
 class ModelChoice(NamedTuple):
-    """Who is to answer in a store."""
+    """The choice of a store's model."""
 
     provider: str
-    """A provider, or a server of ``SERVERS``, with its own argument behind a colon."""
+    """A provider, or a server of ``SERVERS``, with its own argument after a colon."""
     model: str | None = None
     address: ModelAddress = ModelAddress()
 
     def settled(self) -> ModelChoice:
-        """Return the choice as settings hold it; raises ``UsageError`` for what cannot be chosen."""
+        """Return the choice as settings store it; raise ``UsageError`` for an impossible choice."""
         name, _, argument = self.provider.partition(":")
         given = self.address
         if given.key_variable is not None:
@@ -63,26 +63,26 @@ class ModelChoice(NamedTuple):
 
 
 class ModelCheck(NamedTuple):
-    """What became of a test call."""
+    """The result of a test call."""
 
     choice: ModelChoice
     model: str | None
-    """The model that was asked, where the provider has models."""
+    """The model that was asked, if the provider has models."""
     key: str | None
-    """The variable with the key, where one is sent."""
+    """The variable with the key, if one is sent."""
     told: str
-    """Who answers, or why nobody does."""
+    """The name of the model, or why it cannot answer."""
     fault: MemkitError | None = None
 
     @property
     def refused(self) -> bool:
-        """Return whether a server answered, and said no."""
+        """Return whether a server answered with a refusal."""
         return isinstance(self.fault, Unserved) and self.fault.status in REFUSED
 
     def error(self, *, setting: bool) -> MemkitError | None:
-        """Return the fault as an answer; ``setting`` a model that is not there is bad usage, to have it a failed check.
+        """Return the fault as an exception; with ``setting`` an unknown model is bad usage, otherwise a failed check.
 
-        What no server answered is as it came: nobody there, no key, no SDK.
+        Faults without a server's answer stay as they are: an unreachable server, no key, no SDK.
         """
         if not self.refused:
             return self.fault
@@ -91,13 +91,13 @@ class ModelCheck(NamedTuple):
 
 
 def require_address(text: str) -> None:
-    """Raise ``UsageError`` for what is no address, or one that holds a secret; it is not repeated."""
+    """Raise ``UsageError`` if the text is not an address, or holds a secret; the message does not repeat it."""
     if not ADDRESS.fullmatch(text) or mask(text) != text:
         raise UsageError("An address is like http://127.0.0.1:11434/v1, with no password, key or question mark in it.")
 
 
 def require_variable(name: str) -> None:
-    """Raise ``UsageError`` for what is no variable's name; what may be a key is not repeated."""
+    """Raise ``UsageError`` if the text is not a variable's name; the message does not repeat what may be a key."""
     if not VARIABLE.fullmatch(name) or mask(name) != name:
         raise UsageError(
             "That is no variable's NAME, and a key has no place here. Put the key into the environment, as in "
@@ -112,18 +112,18 @@ def wanted(
     base_url: str | None = None,
     key_variable: str | None = None,
 ) -> ModelChoice:
-    """Return the choice that is asked for; what is left open stays as it is where the provider does.
+    """Return the requested choice; what is left open keeps its value if the provider stays the same.
 
     Raises:
-        NotTrusted: The store chose who is asked, and nobody trusted it.
-        UsageError: It cannot be chosen.
+        NotTrusted: The store chose the provider, and nobody trusted it.
+        UsageError: The choice is impossible.
     """
     now = str(workspace.settings["provider"])
     if provider is None and base_url is not None and now.partition(":")[0] in WITHOUT_MODELS:
         provider = "openai"
     if provider is None or (provider == now and base_url is None):
         workspace.require_provider()
-        # What another provider left in the settings is no address of one that has none.
+        # The address of another provider in the settings does not apply to one without an address.
         is_asked = now.partition(":")[0] not in WITHOUT_MODELS
         address = workspace.models.address(now) if is_asked else ModelAddress()
         before = ModelChoice(now, workspace.models.name(now), address)
@@ -135,9 +135,9 @@ def wanted(
 
 
 def asked_once(workspace: Workspace, choice: ModelChoice, *, call: bool = True) -> ModelCheck:
-    """Ask the chosen model one question, with a tool on offer; without ``call`` see only whether it could be asked."""
+    """Ask the chosen model one question, with a tool on offer; without ``call`` only check that it could be asked."""
     if choice.provider == "reference" and choice.model is None:
-        return ModelCheck(choice, None, None, REFERENCE)  # nobody to ask, and it takes more to load than all that is
+        return ModelCheck(choice, None, None, REFERENCE)  # nobody to ask, and loading it would cost more than the rest
     model: Model | None = None
     try:
         model = _opened(workspace, choice)
@@ -149,13 +149,13 @@ def asked_once(workspace: Workspace, choice: ModelChoice, *, call: bool = True) 
 
 
 def models_of(workspace: Workspace, choice: ModelChoice) -> list[str]:
-    """Return the models that the server of a choice lists; raises ``MemkitError`` where it cannot be asked."""
+    """Return the models that the choice's server lists; raise ``MemkitError`` if it cannot be asked."""
     served = getattr(_opened(workspace, choice._replace(model=choice.model or "any")), "served", None)
     return served() if served else []
 
 
 def model_named(workspace: Workspace, provider: str | None, name: str) -> Model:
-    """Return the model called ``name`` of the provider of a conversation, once its server says that it has it.
+    """Return the conversation's provider's model called ``name``, once its server confirms that it has it.
 
     Raises:
         UsageError: There is no such model; the message names the nearest.
@@ -164,16 +164,16 @@ def model_named(workspace: Workspace, provider: str | None, name: str) -> Model:
     model = workspace.language_model(provider, name)
     knows: bool | None = model.is_served()  # type: ignore[attr-defined]
     if knows is None:
-        _ask(model)  # a server that lists nothing has to be asked itself
+        _ask(model)  # a server that lists nothing has to be tested by a call
     elif not knows:
         raise UsageError(_unknown(name, introduced(model), model.served()))  # type: ignore[attr-defined]
     return model
 
 
 def chosen(workspace: Workspace, choice: ModelChoice, *, user: str | None, consent: bool | None) -> str | None:
-    """Write who answers, and the user where one is named, into ``memkit.yaml`` and return the commit's id.
+    """Write the choice, and the user if one is named, into ``memkit.yaml`` and return the commit's id.
 
-    A store that was trusted stays so over what a person chose; consent is recorded for the user.
+    A trusted store stays trusted after a person's choice; consent is recorded for the user.
     """
     from memkit.store.manifest import change_manifest
 
@@ -189,7 +189,7 @@ def chosen(workspace: Workspace, choice: ModelChoice, *, user: str | None, conse
 
 
 def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
-    """Raise ``UsageError`` where a setting is to name a provider, model, folder or variable that is none."""
+    """Raise ``UsageError`` if a setting would name a provider, model, folder or variable that does not exist."""
     if key == "provider":
         require_provider(str(value).partition(":")[0])
         ModelChoice(str(value)).settled()
@@ -222,14 +222,14 @@ def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
 
 
 def overruling(workspace: Workspace) -> list[str]:
-    """Return the variables of the environment that go before what ``chosen`` writes."""
+    """Return the environment variables that override what ``chosen`` writes."""
     origins = (workspace.settings.values[key].origin for key in SETTINGS)
     return [origin for origin in origins if origin.startswith("MEMKIT_")]
 
 
 def _ask(model: Model) -> None:
     """Ask one question, with a tool on offer: a model without tools is of no use to the agent."""
-    from memkit.runtime.loop.interface import ToolSpec  # the loop, which whoever only looks does not need
+    from memkit.runtime.loop.interface import ToolSpec  # the loop, which read-only commands do not need
 
     parameters = {"type": "object", "properties": {"text": {"type": "string"}}}
     model.complete([QUESTION], [ToolSpec("note", "Keeps a note.", parameters)])
@@ -249,7 +249,7 @@ def _checked(choice: ModelChoice, model: Model | None, fault: MemkitError | None
 
 
 def _explained(model: Model | None, error: MemkitError) -> MemkitError:
-    """Return the fault, which for a model that is not there names the nearest that is."""
+    """Return the fault, which for an unknown model names the nearest existing one."""
     if not (isinstance(error, Unserved) and error.status == NOT_FOUND and model is not None):
         return error
     try:

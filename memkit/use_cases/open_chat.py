@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memkit.runtime.htn.language.methods import Method
 
 NOBODY = ""
-"""The user of a conversation that nobody is named for."""
+"""The user of a conversation without a named user."""
 
 
 def open_chat(
@@ -45,15 +45,15 @@ def open_chat(
     Args:
         workspace: The store.
         setting: Whom it talks to, in which session and under which circumstances; the store's settings bound them.
-        resume: Go on with the session that this user had last.
-        provider: The model's provider, as in ``scripted:answers.yaml``; the configured one without it.
+        resume: Continue the session that this user had last.
+        provider: The model's provider, as in ``scripted:answers.yaml``; the configured one by default.
         model: The model's name, for providers that have several.
-        adapt: Changes what the agent is made of, such as its tools in a dry run.
+        adapt: Changes the agent's parts, such as its tools in a dry run.
 
     Raises:
-        NotFound: There is no such session to go on with or to fork.
-        NotTrusted: The store chose who is asked, or has tools of its own, and nobody trusted it.
-        UsageError: The name cannot be given, or the fork would take the place of a session.
+        NotFound: There is no such session to continue or to fork.
+        NotTrusted: The store chose the provider, or has tools of its own, and nobody trusted it.
+        UsageError: The name is not allowed, or the fork would replace an existing session.
         Refused: A name holds a secret.
     """
     parts = _parts(workspace, setting.user or None, provider, model)
@@ -63,9 +63,9 @@ def open_chat(
 
 
 def _settled(workspace: Workspace, setting: Setting, *, resume: bool) -> Setting:
-    """Return the setting with the ids that its words stand for, within the bounds of the store."""
+    """Return the setting with names resolved to ids, within the bounds of the store."""
     user, settings = setting.user, workspace.settings
-    _check_names(user, setting.session or "", setting.agent_id)  # an id that is made here is a date and four digits
+    _check_names(user, setting.session or "", setting.agent_id)  # an id made here is a date and four digits
     session = _session(workspace, setting, resume=resume)
     if user and setting.name is not None:
         from memkit.use_cases.sessions import require_name
@@ -82,7 +82,7 @@ def _settled(workspace: Workspace, setting: Setting, *, resume: bool) -> Setting
 
 
 def _parts(workspace: Workspace, user: str | None, provider: str | None, model: str | None) -> Parts:
-    """Return what the agent of the store is made of."""
+    """Return the parts of the store's agent."""
     settings, domains = workspace.settings, store_domains(workspace.root, partial(_learned, workspace))
     tools = _tools(workspace, provider)
     return Parts(
@@ -111,7 +111,7 @@ def _parts(workspace: Workspace, user: str | None, provider: str | None, model: 
 
 
 def _tools(workspace: Workspace, provider: str | None) -> list[DeclaredTool]:
-    """Return the tools that may run; without trust the reference model that somebody asked for has those of memkit."""
+    """Return the tools that may run; without trust, a requested reference model has those of memkit."""
     own, settings = workspace.own_tools, workspace.settings
     named = provider or (
         settings["provider"] if settings.values["provider"].origin not in (MANIFEST, DEFAULT) else None
@@ -135,7 +135,7 @@ def _objection(workspace: Workspace, tool: str) -> str | None:
 
 
 def _learned(workspace: Workspace, name: str, domain: Domain) -> Sequence[Method]:
-    """Return the learned methods of a domain; who plans nothing does not load what reads them."""
+    """Return the learned methods of a domain; code that reads them is loaded only for planning."""
     from memkit.domains.learned import LearnedMethods
 
     return LearnedMethods.of_store(workspace.root, name).methods(domain, workspace.notice)
@@ -148,7 +148,7 @@ def _shelved(
     proposed: Mapping[str, Any],
     taint: Sequence[str],
 ) -> str | None:
-    """Keep what was proposed under taint where a person can promote it; return its name."""
+    """Store what was proposed under taint where a person can promote it; return its name."""
     from memkit.runtime.htn.language.domain import Problem
     from memkit.use_cases.lessons import ProposedBy, keep_proposal
 
@@ -157,7 +157,7 @@ def _shelved(
 
 
 def _rules_and_methods(workspace: Workspace, domains: Mapping[str, StoreDomain]) -> Iterator[Procedure]:
-    """Yield what the store knows of how to do things besides its skills."""
+    """Yield the store's procedures other than skills."""
     for rule in workspace.live_guard.advice():
         yield Procedure("policy", rule.name, rule.rule)
     for domain, known in domains.items():
@@ -167,7 +167,7 @@ def _rules_and_methods(workspace: Workspace, domains: Mapping[str, StoreDomain])
 
 
 def _cut_off_plans(workspace: Workspace, user: str | None) -> list[str]:
-    """Return a sentence on each run of a plan of this user that was begun and not ended."""
+    """Return a sentence on each of this user's runs of a plan that was begun and not ended."""
     from memkit.domains.runs import PlanRuns
 
     states = PlanRuns(state_folder(workspace.root) / "plans").states(workspace.notice)
@@ -180,7 +180,7 @@ def _cut_off_plans(workspace: Workspace, user: str | None) -> list[str]:
 
 
 def _check_names(user: str, session: str, agent: str | None) -> None:
-    """Raise ``Refused`` where a name holds a secret: names stand in every line that a conversation leaves behind."""
+    """Raise ``Refused`` if a name holds a secret: names are in every line that a conversation leaves behind."""
     if problems := event_problems({}, Origin(actor="user", user_id=user, session_id=session, agent_id=agent)):
         raise Refused(problems)
 
@@ -190,7 +190,7 @@ def _new_session(workspace: Workspace) -> str:
 
 
 def _session(workspace: Workspace, setting: Setting, *, resume: bool) -> str:
-    """Return the id of the session that is meant, or of a new one; only somebody's sessions have names."""
+    """Return the id of the meant session, or of a new one; only a named user's sessions have names."""
     user, given = setting.user, setting.session
     if user and given:
         return workspace.session_book.called(user, given) or given
@@ -200,7 +200,7 @@ def _session(workspace: Workspace, setting: Setting, *, resume: bool) -> str:
 
 
 def last_session(workspace: Workspace, user: str, agent_id: str | None = None) -> str:
-    """Return the session that this user had last with this agent; raises ``NotFound`` without one."""
+    """Return this user's last session with this agent; raise ``NotFound`` without one."""
     found = [card for card in workspace.session_book.of(user) if card.agent_id == agent_id]
     if not found:
         raise NotFound(f"{user!r:.60} has no session to go on with. Leave out -c and -r, or name one with --session.")
@@ -208,7 +208,7 @@ def last_session(workspace: Workspace, user: str, agent_id: str | None = None) -
 
 
 def _forked(workspace: Workspace, word: str, *, user: str, session: str) -> str:
-    """Return the id of the session that ``session`` may begin like."""
+    """Return the id of the session that ``session`` starts as a copy of."""
     book = workspace.session_book
     origin = book.find(user, word)
     if not book.content(origin):

@@ -46,14 +46,14 @@ from memkit.store.files import write_whole
 from memkit.store.yaml import load_yaml
 from memkit.use_cases.lessons import ProposedBy, keep_lessons
 
-# Plan a task of a domain, with the help of a model where no method applies and one was named.
+# Plan a task of a domain, with the help of a model if no method applies and one was named.
 
 NOT_KEPT = "What was learned is not kept: this is no domain of a store. Name a file with --learned FILE."
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What is to be planned: a task with an optional state file, or a problem file that names tasks."""
+    """What to plan: a task with an optional state file, or a problem file that names tasks."""
 
     domain: str
     """A file, or the name of a domain of the store or of a starter."""
@@ -64,29 +64,29 @@ class PlanRequest:
 
 @dataclass(frozen=True)
 class Help:
-    """What a planner may use beyond the domain: methods learned before, and a model."""
+    """What a planner may use beyond the domain: learned methods, and a model."""
 
     provider: str | None = None
-    """None asks nobody."""
+    """The model provider; None asks nobody."""
     model: str | None = None
     learned: Path | None = None
-    """The file of learned methods; the store's own without it."""
+    """The file of learned methods; by default the store's own."""
     promoted_only: bool = False
     tell: Callable[[str], None] = lambda message: None
-    """Told what a person should know: what was learned, and what could not be kept or used."""
+    """Receives messages for a person: what was learned, and what could not be stored or used."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan, or what stood in its way, and what was learned on the way."""
+    """A plan, or the obstacles to one, and what was learned on the way."""
 
     result: Result
     learned: tuple[str, ...] = ()
-    """The names of learned methods that are new on the shelf."""
+    """The names of learned methods new on the shelf."""
     obstacles: tuple[Obstacle, ...] | None = None
-    """How far each method comes, where there is no plan and that was asked for."""
+    """How far each method comes, if there is no plan and this was requested."""
     passed_over: Mapping[int, Sequence[Obstacle]] | None = None
-    """For each node of the tree the methods before the chosen one, and why not they, where that was asked for."""
+    """For each node of the tree the methods before the chosen one, and why they were passed over, if requested."""
 
     def to_data(self) -> dict[str, Any]:
         """Return the plan as ``--json`` prints it."""
@@ -94,11 +94,11 @@ class Planned:
 
 
 _MOST_LINES = 20
-"""Reasons that are printed; ``--json`` has more."""
+"""The most reasons printed; ``--json`` has more."""
 
 
 def plan_lines(planned: Planned, explain: bool) -> list[str]:
-    """Return the steps of a plan, or its tree where that was asked for; without a plan what stood in its way."""
+    """Return the steps of a plan, or its tree if requested; without a plan the obstacles."""
     result = planned.result
     if result.outcome == FOUND and result.plan is not None:
         steps = [f"{number}. {step}" for number, step in enumerate(result.plan, 1)]
@@ -123,7 +123,7 @@ def plan_task(
     strategy: str = TURNS,
     explain: bool = False,
 ) -> Planned:
-    """Return the plan for a request, or what stood in its way; raises as :func:`read_request`."""
+    """Return the plan for a request, or the obstacles to one; raises as :func:`read_request`."""
     names: list[str] = []
     planner, problem = read_request(request, root=root, budget=budget, help=help, strategy=strategy, learned=names)
     if not explain:
@@ -134,9 +134,9 @@ def plan_task(
 
 
 def explain_result(planner: HTNPlanner, problem: Problem, result: Result, known: Sequence[Method]) -> Planned:
-    """Return why the methods of a plan were chosen, or how far each method comes where there is no plan.
+    """Return why the methods of a plan were chosen, or how far each method comes if there is no plan.
 
-    The learned methods that were ``known`` before are those that could have been chosen.
+    Only the learned methods ``known`` before could have been chosen.
     """
     if result.found:
         return Planned(result, passed_over=explain_choices(planner, problem, result.tree, known))
@@ -153,12 +153,12 @@ def read_request(
     strategy: str = TURNS,
     learned: list[str] | None = None,
 ) -> tuple[HTNPlanner, Problem]:
-    """Return the planner and the problem that a request means; ``learned`` gains the names of what is learned later.
+    """Return the planner and the problem of a request; ``learned`` gains the names of methods learned later.
 
     ``strategy`` is one of those of :class:`HTNPlanner`.
 
     Raises:
-        UsageError: A file makes no sense, or the request names no task.
+        UsageError: A file is invalid, or the request names no task.
         EnvironmentFault: The model cannot be asked.
     """
     help, learned = help or Help(), [] if learned is None else learned
@@ -176,7 +176,7 @@ def read_request(
 
 
 def planner_over(domain: Domain, *, root: Path | None, budget: Budget, help: Help, strategy: str) -> HTNPlanner:
-    """Return a planner over the domain of a run, whose learned methods are in it, to plan anew with.
+    """Return a planner over the domain of a run, which includes its learned methods, for replanning.
 
     What it learns goes to the store's domain of that name, if there is one.
     """
@@ -188,7 +188,7 @@ def planner_over(domain: Domain, *, root: Path | None, budget: Budget, help: Hel
 def _helped(
     domain: Domain, shelf: LearnedMethods | None, root: Path | None, help: Help, learned: list[str]
 ) -> dict[str, Any]:
-    """Return what makes a planner ask the model that was named, and keep what it learns."""
+    """Return the arguments that make a planner ask the named model, and store what it learns."""
     model = _open(help, root)
     store = root if help.learned is None else None
 
@@ -220,7 +220,7 @@ def _asking(
     shelf: LearnedMethods | None,
     keep: Callable[[Problem, Sequence[LearnedMethod]], None],
 ) -> Consultation:
-    """Return what makes a planner ask a model, and remember on the shelf what was refused."""
+    """Return the callable by which a planner asks a model; refusals are remembered on the shelf."""
     from memkit.domains.gaps import AskedModel, GapLog
 
     if shelf is None:
@@ -231,7 +231,7 @@ def _asking(
 
 
 def _given(request: PlanRequest, root: Path | None) -> tuple[Domain, Problem | None]:
-    """Return the domain, and what the state or problem file says."""
+    """Return the domain, and the contents of the state or problem file."""
     if request.task is None and request.problem is None:
         raise UsageError("Name a TASK, such as 'deliver book shop', or a problem file with --problem FILE.")
     if request.task is not None and request.problem is not None:
@@ -253,7 +253,7 @@ def _problem(request: PlanRequest, given: Problem | None, planner: HTNPlanner) -
 
 
 def draw_plan(result: Result, title: str, form: Form, path: Path) -> Drawing:
-    """Write the tree of a plan that was found to ``path``, and return how much of it is shown.
+    """Write the tree of a plan to ``path``, and return how much of it is shown.
 
     Raises:
         EnvironmentFault: The file cannot be written.
@@ -268,14 +268,14 @@ def draw_plan(result: Result, title: str, form: Form, path: Path) -> Drawing:
 _NUMBERED = re.compile(r"\d+[.:]\s+|\d+\.\d+:\s*(?=\()")
 """A number or a time before a step."""
 _LASTS = re.compile(r"(?<=\))\s*\[[\d.]+\]$")
-"""How long a step takes, as planners with times print it behind the step."""
+"""The duration that temporal planners print after a step."""
 _NO_STEP = (";", "#", "//")
-"""How lines begin that say something of the plan."""
+"""Prefixes of lines that are comments on the plan."""
 
 
 @dataclass(frozen=True)
 class PlanVerdict:
-    """What is wrong with a plan; nothing, when it is a solution."""
+    """The faults of a plan; none if it is a solution."""
 
     steps: Sequence[Step]
     reasons: Sequence[Reason]
@@ -287,7 +287,7 @@ class PlanVerdict:
 
     @property
     def outcome(self) -> str:
-        """Return ``valid``, ``invalid``, or ``gave_up`` where time was up and the plan may be either."""
+        """Return ``valid``, ``invalid``, or ``gave_up`` if time ran out and the plan may be either."""
         if self.valid:
             return "valid"
         return GAVE_UP if any(reason.code == "budget" for reason in self.reasons) else "invalid"
@@ -303,10 +303,10 @@ def verify_plan(
     promoted_only: bool = False,
     seconds: float | None = None,
 ) -> PlanVerdict:
-    """Return what is wrong with the plan in a file; raises ``UsageError`` for files that make no sense.
+    """Return the faults of the plan in a file; raise ``UsageError`` for invalid files.
 
-    Tasks may be decomposed by the learned methods of the domain too, which lie in the store or in the file ``learned``,
-    unless it is ``promoted_only``. After so many ``seconds`` the question is given up.
+    Tasks may also be decomposed by the domain's learned methods, from the store or the file ``learned``,
+    unless ``promoted_only``. The verification gives up after ``seconds``.
     """
     asked, known = problem_in_domain(problem, find_domain(domain, root))
     if not asked.tasks:
@@ -320,8 +320,8 @@ def verify_plan(
 def _plan_data(path: Path) -> Any:
     """Return the data of a plan file.
 
-    It is JSON as ``memkit plan --json`` prints it, a YAML list, a plan as competition planners print it, or a step a
-    line.
+    It is JSON as ``memkit plan --json`` prints it, a YAML list, a plan as competition planners print it, or one step
+    per line.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")

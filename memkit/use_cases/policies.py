@@ -44,7 +44,7 @@ def list_policies(root: Path) -> list[tuple[PolicyFile, str | None]]:
 
 
 def show_policy(root: Path, name: str) -> PolicyFile:
-    """Return the policy ``name`` of the store at ``root``; raises ``NotFound`` with the nearest name."""
+    """Return the policy ``name`` of the store at ``root``; raise ``NotFound`` with the nearest name."""
     return get_policy(load_policies(root / FOLDER), name)
 
 
@@ -58,7 +58,7 @@ def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
 
 
 def commit_policy(root: Path, name: str, *, bump: Part | None = None, note: str | None = None) -> Committed:
-    """Commit what changed in the policy ``name`` and in its tables, if it passes the tests of both.
+    """Commit the changes to the policy ``name`` and its tables, if it passes the tests of both.
 
     Raises as ``commit_file`` does.
     """
@@ -76,7 +76,7 @@ def commit_policy(root: Path, name: str, *, bump: Part | None = None, note: str 
 
 
 def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
-    """Return if the policy in ``document``, which is valid, passes every test that it carries, and those of tables.
+    """Return if the policy in ``document``, which is valid, passes all its own tests and those of tables.
 
     Raises:
         NegativeAnswer: It fails one; the message says which and what it decided.
@@ -98,7 +98,7 @@ def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
 
 
 class PlacedGround(NamedTuple):
-    """A condition that a verdict rests on, with where it stands."""
+    """A condition that a verdict rests on, with its place."""
 
     policy: str
     ground: Ground
@@ -108,15 +108,15 @@ class PlacedGround(NamedTuple):
 
 
 class CheckedCall(NamedTuple):
-    """A verdict with everything it rests on."""
+    """A verdict with everything that it rests on."""
 
     verdict: Verdict
     grounds: tuple[PlacedGround, ...]
     hint: str = ""
-    """Under which name policies would apply, where none does: of a server's tool, or of one that is spelt alike."""
+    """The name under which policies would apply, if none does: a server's tool, or a tool with a similar name."""
 
     def of(self, policy: str) -> list[PlacedGround]:
-        """Return what one policy's finding rests on."""
+        """Return the conditions that one policy's finding rests on."""
         return [placed for placed in self.grounds if placed.policy == policy]
 
 
@@ -135,11 +135,11 @@ def check_policy(root: Path, tool: str, args: Mapping[str, Any], context: Mappin
 
 
 _SERVERS = "mcp__"
-"""How the names of tools begin that an MCP server brings: then the server's name, ``__`` and its own."""
+"""Prefix of the names of tools from an MCP server; the server's name, ``__`` and the tool's own name follow."""
 
 
 def _other_names(guard: Guard, tool: str, decide: Callable[[str], Verdict]) -> str:
-    """Return which other name of a tool policies know: without its server, with one, or spelt in another way."""
+    """Return another name of a tool that policies know: without its server, with one, or spelt differently."""
     from memkit.runtime.guard.kinds import SAMPLE_NAMES
 
     own = tool.rpartition("__")[2]
@@ -181,7 +181,7 @@ def checked_data(checked: CheckedCall) -> dict[str, Any]:
 
 
 def _finding_data(checked: CheckedCall, finding: MatchedPolicy) -> dict[str, Any]:
-    """Return a finding whose reason names the places it rests on."""
+    """Return a finding whose reason names the places that it rests on."""
     places = [_place(placed) for placed in checked.of(finding.name) if placed.ground.holds is not False]
     reason = f"{finding.reason} ({'; '.join(places)})" if places else finding.reason
     return asdict(finding) | {"reason": reason}
@@ -204,7 +204,7 @@ def _place(placed: PlacedGround) -> str:
 
 
 def checked_lines(checked: CheckedCall) -> Iterator[str]:
-    """Yield a verdict and what it rests on as a person reads it."""
+    """Yield a verdict and what it rests on as lines for a person."""
     verdict = checked.verdict
     yield verdict.decision if verdict.policies else f"{verdict.decision}  (no policy applies)"
     if checked.hint:
@@ -222,9 +222,9 @@ def _finding_lines(mark: str, finding: MatchedPolicy, checked: CheckedCall) -> I
 
 
 def count_verdicts(workspace: Workspace, name: str | None = None) -> list[Usage]:
-    """Return how often one policy or each of them matched, those that are gone and were used included.
+    """Return how often one policy or each of them matched, including deleted policies that were used.
 
-    It is what the audit log of this machine still holds.
+    This covers what the audit log of this machine still holds.
 
     Raises:
         NotFound: There is no policy ``name``, and none ever matched.
@@ -244,7 +244,7 @@ def count_verdicts(workspace: Workspace, name: str | None = None) -> list[Usage]
     return named
 
 
-# Write the policies of a store in the language of another tool.
+# Export the policies of a store in the language of another tool.
 
 Losses = Literal["report", "refuse", "tighten"]
 LOSSES: tuple[Losses, ...] = ("report", "refuse", "tighten")
@@ -261,15 +261,15 @@ FORMATS: Mapping[str, str] = {
     "claude-code": "memkit.policies.export.claude_code:to_claude_code",
     "cedar": "memkit.policies.export.cedar:to_cedar",
 }
-"""Format → where its ``Exporter`` is."""
+"""Format → the location of its ``Exporter``."""
 
 
 class ExportedPolicies(NamedTuple):
-    """What came of an export."""
+    """The result of an export."""
 
     export: Export
     path: Path | None
-    """Where it was written; None where it was not."""
+    """Where it was written; None if it was not."""
     refused: bool
     """Whether nothing was written, because it would stop less than memkit does."""
 
@@ -277,18 +277,18 @@ class ExportedPolicies(NamedTuple):
 def export_policies(
     root: Path, form: str, *, out: Path | None = None, losses: Losses = "report", force: bool = False
 ) -> ExportedPolicies:
-    """Return the policies of the store at ``root`` in the format ``form``, and write them where ``out`` is given.
+    """Return the policies of the store at ``root`` in the format ``form``, and write them to ``out`` if given.
 
     Args:
         root: The store.
         form: A key of ``FORMATS``.
         out: The file.
-        losses: What to do where the export would let through what memkit stops: only say so, refuse it, or forbid
+        losses: What to do where the export would permit what memkit stops: only report it, refuse, or forbid
             more than memkit does.
         force: Whether to replace a file that holds another text.
 
     Raises:
-        UsageError: A policy is broken, or another text stands in the file.
+        UsageError: A policy is broken, or the file holds another text.
         NotFound: The store has no policies.
         EnvironmentFault: The file cannot be read or written.
     """

@@ -1,4 +1,4 @@
-"""What can be shown of a set of policies: its tests, its conflicts, what a change of it lets through."""
+"""What can be proved about a set of policies: its tests, its conflicts, and what a change of it permits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def prove_policies(root: Path, names: Sequence[str] = ()) -> SetProof:
 
 
 def mutate_policies(proof: SetProof) -> list[MutationReport]:
-    """Return for each policy of a proof which small changes of it no test notices."""
+    """Return, for each policy of a proof, the small changes that no test notices."""
     return [_of_one(policy, proof.rows) for policy, _ in proof.policies]
 
 
@@ -65,7 +65,7 @@ def _others(name: str, result: TableResult) -> str:
     return max(effects, key=strength, default="allow")
 
 
-# Find what in the policies of a store cannot be as it was meant.
+# Find mistakes in the policies of a store.
 
 _SAMPLES: Mapping[str, Any] = {
     "string": "x",
@@ -80,18 +80,18 @@ _SAMPLES: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class AcceptedConflict:
-    """A finding that people live with."""
+    """A finding that people accept."""
 
     kind: str
     policies: tuple[str, ...] | None
-    """Those it is about; ``None`` where the file of one of them accepts it with any others."""
+    """The policies concerned; ``None`` if the file of one of them accepts it with any others."""
     reason: str
     path: str
     owner: str | None = None
-    """The policy whose file says so."""
+    """The policy whose file accepts it."""
 
     def covers(self, conflict: PolicyConflict) -> bool:
-        """Return whether it is this finding."""
+        """Return whether this acceptance applies to a finding."""
         if self.kind != conflict.kind or (self.owner and self.owner not in conflict.policies):
             return False
         named = {*(self.policies or ()), *([self.owner] if self.owner else [])}
@@ -100,18 +100,18 @@ class AcceptedConflict:
 
 @dataclass(frozen=True)
 class PolicyConflicts:
-    """The policies of a store with what was found in them."""
+    """The policies of a store with the findings about them."""
 
     policies: tuple[PolicyFile, ...]
     analysis: Analysis
-    """What nobody accepted."""
+    """The findings that nobody accepted."""
     accepted: tuple[tuple[PolicyConflict, AcceptedConflict], ...] = ()
     unused: tuple[AcceptedConflict, ...] = ()
-    """What is accepted and not there (any more)."""
+    """Accepted findings that do not occur (any more)."""
 
 
 def find_policy_conflicts(root: Path, baseline: Path | None = None) -> PolicyConflicts:
-    """Return what contradicts, covers or never happens in the policies of the store at ``root``.
+    """Return the contradictions, coverings and impossible conditions in the policies of the store at ``root``.
 
     Args:
         root: The store.
@@ -171,15 +171,15 @@ _OF_BASELINE: Mapping[str, type] = {"kind": str, "policies": list, "reason": str
 
 @dataclass(frozen=True)
 class CoveredCall:
-    """One line of a corpus with what was decided about it."""
+    """One line of a corpus with the decision about it."""
 
     line: int
     decision: str
     policies: tuple[str, ...]
-    """Those that carry the decision."""
+    """The policies that decided it."""
     category: str
     expected: tuple[str, ...]
-    """Any of which the decision has to be; empty for any."""
+    """The acceptable decisions; empty for any."""
     opaque: bool
 
     @property
@@ -195,7 +195,7 @@ def cover_corpus(root: Path, corpus: Path | None = None) -> Iterator[CoveredCall
     ships.
 
     Raises:
-        UsageError: A policy is broken, the file cannot be read, or a line of it is no call.
+        UsageError: A policy is broken, the file cannot be read, or a line of it is not a call.
         EnvironmentFault: The file has no calls; nothing to check is not success.
     """
     guard = Guard([policy.data for policy in load_policies(root / FOLDER)])
@@ -247,7 +247,7 @@ def _fault_of_call(data: Any) -> str:
 
 
 def _sample(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments that a tool's schema asks for, as far as it is one."""
+    """Return arguments that satisfy a tool's schema, as far as it is valid."""
     required, properties = schema.get("required"), schema.get("properties")
     rules = properties if isinstance(properties, Mapping) else {}
     return {str(name): _value(rules.get(name)) for name in (required if isinstance(required, list) else ())}
@@ -262,22 +262,22 @@ def _value(rule: Any) -> Any:
     return _SAMPLES.get(kind if isinstance(kind, str) else "string", _SAMPLES["string"])
 
 
-# Say which calls two sets of policies decide differently.
+# Find the calls that two sets of policies decide differently.
 
 
 @dataclass(frozen=True)
 class PolicyComparison:
-    """Two sets of policies, and what changes from one to the other."""
+    """Two sets of policies, and the changes from one to the other."""
 
     before: PolicySet
     after: PolicySet
     verdicts: VerdictComparison
     replay: Replay | None
-    """``None`` where no replay was asked for."""
+    """``None`` if no replay was requested."""
 
     @property
     def weakens_hard(self) -> bool:
-        """Return whether a decision of a hard policy gives way to a weaker one."""
+        """Return whether a decision of a hard policy is replaced by a weaker one."""
         recorded = self.replay.changes if self.replay else ()
         return any(change.weakens_hard for change in (*self.verdicts.changes, *recorded))
 
@@ -285,11 +285,11 @@ class PolicyComparison:
 def compare_policies(root: Path, span: str | None = None, *, replayed: bool = False) -> PolicyComparison:
     """Return the calls whose verdict changes over ``span`` in the store at ``root``.
 
-    A span is ``A..B`` with any names of commits, or ``A...B`` for what B did since it parted from A. A missing end, or
-    one name alone, compares with the work tree; a missing beginning, or no span, starts from the last commit.
+    A span is ``A..B`` with any names of commits, or ``A...B`` for what B changed since it branched from A. A missing
+    end, or one name alone, compares with the work tree; a missing beginning, or no span, starts from the last commit.
 
     Raises:
-        EnvironmentFault: The store lies in no repository.
+        EnvironmentFault: The store is not in a repository.
         UsageError: The span names no commit, or a policy on one side is broken.
     """
     before, after = _sides(root, span or "HEAD")
@@ -323,7 +323,7 @@ def _events(root: Path) -> list[dict[str, object]]:
 
 
 def write_junit(path: Path, proof: SetProof, mutations: Sequence[MutationReport] = ()) -> None:
-    """Write the report to ``path``; raises ``UsageError`` where that is no place for a file."""
+    """Write the report to ``path``; raise ``UsageError`` if no file can be written there."""
     try:
         path.write_text(junit_xml(proof, mutations), encoding="utf-8")
     except OSError as error:

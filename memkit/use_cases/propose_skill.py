@@ -27,7 +27,7 @@ class Proposal:
     path: str
     text: str
     branch: str | None
-    """None when it was only tried."""
+    """None for a dry run."""
     commit: str | None
     taint: tuple[str, ...] = ()
     """What may have steered the session that it is drafted from."""
@@ -43,17 +43,17 @@ def propose_skill(
     quote: bool = False,
     dry_run: bool = False,
 ) -> Proposal:
-    """Put a skill that does what worked in ``session`` on a branch as one commit.
+    """Put a skill that repeats what worked in ``session`` on a branch as one commit.
 
-    The working tree, what is staged and the branch that is checked out stay as they are, so nothing loads the draft
-    before a person merged it. It is for everybody, so it holds no word of what was said, but with ``quote``.
+    The working tree, the index and the checked-out branch stay as they are, so nothing loads the draft
+    before a person merges it. It is visible to everybody, so without ``quote`` it holds no word of what was said.
 
     Args:
         workspace: The store.
         session: The session to learn from.
-        user: Whose session it is; not needed where only one user has one of this name.
-        name: What the skill is called; the tools' names without it.
-        branch: The new branch; ``memkit/skill-<name>`` without it.
+        user: Whose session it is; not needed if only one user has one of this name.
+        name: The skill's name; by default the tools' names.
+        branch: The new branch; by default ``memkit/skill-<name>``.
         quote: Whether the user's own words become examples, in git, for everybody to read.
         dry_run: Whether only to draft.
 
@@ -62,7 +62,7 @@ def propose_skill(
         NegativeAnswer: No declared tool was called in it with success.
         UsageError: Several users have such a session, there is such a skill or branch
             already, or the repository has no commit yet.
-        EnvironmentFault: The store lies in no repository, or git cannot commit.
+        EnvironmentFault: The store is not in a repository, or git cannot commit.
     """
     tools = {tool.name: tool for tool in workspace.tools}
     user = user or _owner(workspace, session)
@@ -112,7 +112,7 @@ def _turns(workspace: Workspace, session: str, user: str) -> list[SessionTurn]:
 
 
 def _checked(text: str, name: str, path: str) -> Skill:
-    """Return the drafted skill; a draft that is none, such as by the name of a tool, is not put on a branch."""
+    """Return the drafted skill; an invalid draft, for example due to the name of a tool, is not put on a branch."""
     document = load_yaml(text, name=path)
     for finding in skill_findings(document, name):
         raise NegativeAnswer(f"The session cannot be drafted as a skill: {finding.message}")
@@ -120,7 +120,7 @@ def _checked(text: str, name: str, path: str) -> Skill:
 
 
 def _mark(taint: Sequence[str]) -> str:
-    """Return the line of a draft that says what may have steered it; nothing where that is nothing."""
+    """Return the line of a draft that names what may have steered it; empty if nothing has."""
     origins = ", ".join(visible(" ".join(origin.split())) for origin in taint)
     return f"# Drafted from a session in whose prompt stood text from outside ({origins}).\n" if taint else ""
 

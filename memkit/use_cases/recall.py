@@ -1,4 +1,4 @@
-"""Look at long-term memory: search it, and say where a record came from and what became of it."""
+"""Inspect long-term memory: search it, and report a record's origin and history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memkit.workspace import Workspace
 
 MOST_REPLACED = 20
-"""Records that are shown of those in whose place one text would stand."""
+"""The most records listed that one text would replace."""
 
 # Search long-term memory.
 
@@ -29,13 +29,13 @@ class Back(NamedTuple):
     """How far a question looks back."""
 
     as_of: str | None = None
-    """A day: what was true then."""
+    """A day: search what was true then."""
     at: str | None = None
-    """A commit: what was believed then."""
+    """A commit: search what was believed then."""
 
 
 class Only(NamedTuple):
-    """What a question is limited to; nothing stands for no limit."""
+    """The limits of a question; empty for none."""
 
     types: Sequence[str] = ()
     tags: Sequence[str] = ()
@@ -58,12 +58,12 @@ def search_memory(
 ) -> SearchReport:
     """Return what the archive knows about ``query`` that ``user`` may see; the read is an event of the audit log.
 
-    As the archive stood at a commit: that is no recall, which counts as a use, but a look back. The event has the
-    words of the question where ``keeps_words``.
+    As the archive was at a commit: a look back, not a recall that counts as a use. The event contains the
+    words of the question if ``keeps_words``.
 
     Raises:
         UsageError: ``back`` names no commit.
-        EnvironmentFault: It names one and the store lies in no repository.
+        EnvironmentFault: It names one and the store is not in a repository.
     """
     archive = workspace.archive_at(back.at)
     report = archive.search(
@@ -102,7 +102,7 @@ def hit_data(hit: Hit, taint: Sequence[str], *, explain: bool = False) -> dict[s
 
 
 def value_under(workspace: Workspace, key: str, user: str) -> Record:
-    """Return the record that is kept under ``key``; raises ``NotFound`` where this user has no clean one."""
+    """Return the record stored under ``key``; raise ``NotFound`` if this user has no clean one."""
     found = workspace.archive.value(user, key)
     if found is None:
         raise NotFound(
@@ -112,7 +112,7 @@ def value_under(workspace: Workspace, key: str, user: str) -> Record:
 
 
 def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> StoredRecord:
-    """Return the record with this id and its history; raises ``NotFound`` where this user has none."""
+    """Return the record with this id and its history; raise ``NotFound`` if this user has none."""
     stored = archive.get(record_id, user_id=user)
     if stored is not None:
         return stored
@@ -126,26 +126,26 @@ def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> Sto
 
 
 def record_data(stored: StoredRecord, now: datetime, stale: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a record with its status and history as ``--json`` prints it; ``stale`` are parents that hold no more."""
+    """Return a record with status and history as ``--json`` prints it; ``stale`` are parents that no longer hold."""
     from memkit.runtime.memory.record.lines import parse_time
 
     data = stored.record.to_data() | {"status": stored.status, "history": [dict(event) for event in stored.history]}
     if stored.superseded_by:
         data |= {"superseded_by": stored.superseded_by, "ended": stored.ended or None}
     if stored.record.valid_until and parse_time(stored.record.valid_until) < now:
-        data["expired"] = True  # live until the next sweep, and no answer to anything any more
+        data["expired"] = True  # live until the next sweep, but no longer an answer to anything
     if waits := why_record_waits(stored):
         data["waits"] = waits
     return data | ({"stale": list(stale)} if stale else {})
 
 
-# Say why something waits for a person. No line keeps it, so the text is judged again.
+# Say why something waits for a person. No line stores the reasons, so the text is judged again.
 
 
 def why_it_waits(
     texts: Sequence[str], taint: Sequence[str] = (), kind: str = "record", *, is_inferred: bool = False
 ) -> list[dict[str, str]]:
-    """Return for which reasons the write gate holds this back: ``{code, message}`` each."""
+    """Return the write gate's reasons for holding this back: ``{code, message}`` each."""
     from memkit.runtime.memory.gate.gate import TAINTED
     from memkit.runtime.memory.gate.hostile import suspicions
     from memkit.runtime.memory.words.wording import hedged_wording, transient_wording
@@ -163,7 +163,7 @@ def why_it_waits(
 
 
 def why_record_waits(stored: StoredRecord) -> list[dict[str, str]]:
-    """Return why a record waits for a person; nothing where it does not, or where it cannot be read here."""
+    """Return why a record waits for a person; empty if it does not, or cannot be read here."""
     record = stored.record
     if stored.status != "quarantined" or record.is_sealed:
         return []
@@ -171,7 +171,7 @@ def why_record_waits(stored: StoredRecord) -> list[dict[str, str]]:
 
 
 def why_waiting(archive: ArchiveReader, one: Waiting) -> list[dict[str, str]]:
-    """Return why one of what ``archive.waiting`` lists does."""
+    """Return why an entry of ``archive.waiting`` waits."""
     if one.kind == "record":
         stored = archive.get(one.id)
         return why_record_waits(stored) if stored else []
@@ -179,7 +179,7 @@ def why_waiting(archive: ArchiveReader, one: Waiting) -> list[dict[str, str]]:
 
 
 def what_it_is_about(archive: ArchiveReader, one: Waiting) -> list[Record]:
-    """Return the records that this would change: those in whose place it stands, or one that an agent wanted gone."""
+    """Return the records that this would change: those that it replaces, or one that an agent wanted gone."""
     if one.kind == "core":
         return []
     ids: Sequence[str] = (one.text,)
@@ -191,6 +191,6 @@ def what_it_is_about(archive: ArchiveReader, one: Waiting) -> list[Record]:
 
 
 def core_sections(workspace: Workspace, user: str, agent: str | None = None, at: str | None = None) -> dict[str, str]:
-    """Return the sections of ``user``; the persona stands in memkit.yaml, and is always the present one."""
+    """Return the sections of ``user``; the persona comes from memkit.yaml, always as it is now."""
     told = workspace.archive_at(at).core_sections(user, agent)
     return {"persona": str(workspace.settings["persona"])} | told

@@ -1,4 +1,4 @@
-"""Look at how things hang together: all that a user's records tell, what is around one, the way between two."""
+"""Inspect relations: all in a user's records, those around one entity, and the path between two."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IN_AUDIT = 50
 
 @dataclass(frozen=True)
 class GraphQuestion:
-    """What is asked of a graph; nothing means all of it."""
+    """A question about a graph; empty for all of it."""
 
     around: str | None = None
     steps: int = 1
@@ -31,7 +31,7 @@ class GraphQuestion:
 
     @property
     def title(self) -> str:
-        """Return what an answer shows."""
+        """Return the title of an answer."""
         if self.between:
             return f"The way from {self.between[0]} to {self.between[1]}"
         return f"What is around {self.around}" if self.around is not None else "What hangs together"
@@ -40,10 +40,10 @@ class GraphQuestion:
 def look_at_relations(
     workspace: Workspace, user: str | None, question: GraphQuestion, *, keeps_words: bool = True
 ) -> RelationGraph:
-    """Return what a user's records and the shared ones tell, or everybody's; the read is an event of the audit log.
+    """Return the relations in a user's records and the shared ones, or everybody's; the read is an audit event.
 
     Raises:
-        NotFound: Nothing is called so.
+        NotFound: Nothing has this name.
     """
     graph = walk_relations(workspace, user, question)
     ids = list(dict.fromkeys(id for tie in graph.edges for id in tie.record_ids))[:IN_AUDIT]
@@ -57,7 +57,7 @@ def look_at_relations(
 
 
 def walk_relations(workspace: Workspace, user: str | None, question: GraphQuestion) -> RelationGraph:
-    """Return the same, of which nothing is written down; raises ``NotFound`` where nothing is called so."""
+    """Return the same without recording the read; raise ``NotFound`` if nothing has this name."""
     from memkit.runtime.memory.index.graph import RelationGraph, UnknownName
 
     owners = [user] if user is not None else workspace.archive.users()
@@ -81,7 +81,7 @@ def walk_relations(workspace: Workspace, user: str | None, question: GraphQuesti
 
 
 def _owned(graph: RelationGraph, owner: str) -> RelationGraph:
-    """Return the graph of one of several users: two of them may mean others by one name."""
+    """Return the graph of one of several users: two of them may mean different things by one name."""
     nodes = tuple(node._replace(id=f"{owner}:{node.id}") for node in graph.nodes)
     edges = [tie._replace(source=f"{owner}:{tie.source}", target=f"{owner}:{tie.target}") for tie in graph.edges]
     return type(graph)(nodes, tuple(edges))
@@ -95,7 +95,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
 
 
 def relation_lines(graph: RelationGraph) -> list[str]:
-    """Return the ties as a table: who, how, whom, from when to when, and where it is written."""
+    """Return the ties as a table: who, how, whom, from when to when, and in which record."""
     names = {node.id: one_line(node.name, 40) for node in graph.nodes}
     rows = [
         (
@@ -118,7 +118,7 @@ def _dates(since: str | None, until: str | None) -> str:
 
 
 def relation_drawing(graph: RelationGraph, title: str) -> Graph:
-    """Return the graph to be drawn."""
+    """Return the graph for drawing."""
     from memkit.drawing.graph import Edge, Graph, GraphNode, NodeKind
 
     kinds = {

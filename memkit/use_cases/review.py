@@ -1,4 +1,4 @@
-"""Say by meaning what changed in a store between two commits, or since one."""
+"""Describe by meaning what changed in a store between two commits, or since one."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def compare_commits(root: Path, span: str | None = None) -> Difference:
     """Return what changed over ``span`` in the store at ``root``; broken files are described and not fatal.
 
     Raises:
-        EnvironmentFault: The store lies in no repository, or a file of a commit was not fetched.
-        UsageError: The span cannot be read, or names no commit.
+        EnvironmentFault: The store is not in a repository, or a file of a commit was not fetched.
+        UsageError: The span cannot be parsed, or names no commit.
     """
     return difference(sides_of(root, span), opener(root))
 
 
 def opener(root: Path) -> Sealer:
-    """Return what opens sealed text with the keys of this machine; with a broken ``memkit.yaml`` it opens nothing."""
+    """Return what opens sealed text with this machine's keys; with a broken ``memkit.yaml`` it opens nothing."""
     try:
         has_keys = read_manifest(root).get("privacy", {}).get("key_id") is not None
     except MemkitError:
@@ -53,8 +53,8 @@ def review_commits(root: Path, span: str | None = None) -> Review:
     """Return the review of what changed over ``span`` in the store at ``root``; the work tree stays as it is.
 
     Raises:
-        EnvironmentFault: The store lies in no repository, or a file of a commit was not fetched.
-        UsageError: The span cannot be read, or names no commit.
+        EnvironmentFault: The store is not in a repository, or a file of a commit was not fetched.
+        UsageError: The span cannot be parsed, or names no commit.
     """
     sides = sides_of(root, span)
     before, after = sides.before, sides.after
@@ -70,7 +70,7 @@ def review_commits(root: Path, span: str | None = None) -> Review:
 
 
 def review_part(review: Review, user: str) -> Review:
-    """Return what a review says to one user: of their memory, and of policies, skills and domains, which all see."""
+    """Return the part of a review for one user: their memory, and the policies, skills and domains, which all see."""
     shown = [
         one for one in review.difference.subjects if one.area in ("policy", "skill", "domain") or _is_of(one, user)
     ]
@@ -90,20 +90,20 @@ def _at(findings: Sequence[LintFinding], paths: set[str]) -> tuple[LintFinding, 
 
 @dataclass
 class _Looked:
-    """What the archive of the later side says of itself."""
+    """What the archive of the later side reports."""
 
     questions: list[str] = field(default_factory=list)
-    """What stands open between records, in this change or before: each in one sentence."""
+    """The open questions between records, from this change or before, in one sentence each."""
     flaws: list[ShardProblem] = field(default_factory=list)
-    """What is withheld or missing of the writers whose shards changed, and was not on the earlier side."""
+    """What is withheld or missing, of writers whose shards changed, and was not on the earlier side."""
     notes: list[Note] = field(default_factory=list)
-    """What is worth a look in their chains: new writers, lines without links or in another order, moved back."""
+    """Remarks on their chains: new writers, lines without links or in another order, lines moved back."""
     fault: str = ""
-    """Why shards that changed were not judged."""
+    """Why changed shards were not judged."""
 
 
 def _looked_at(root: Path, before: StoreSide, after: StoreSide, shards: Sequence[str]) -> _Looked:
-    """Judge the archive as the later side has it, and tell of the writers of ``shards``, which changed."""
+    """Judge the archive as on the later side, and report on the writers of ``shards``, which changed."""
     from memkit.workspace import Workspace
 
     looked, writers = _Looked(), {shard_writer(path)[0] for path in shards}
@@ -115,7 +115,7 @@ def _looked_at(root: Path, before: StoreSide, after: StoreSide, shards: Sequence
         with Workspace(root) as workspace:
             archive = workspace.archive_at(after.end.commit)
             looked.questions = [_sentence(archive, question) for question in archive.open_questions()]
-            # Only a work tree is moved back, and all of it is.
+            # Only a work tree is moved back, and always as a whole.
             told = [one for one in archive.chain_notes() if one.code == MOVED_BACK or _writer(one) in writers]
             looked.notes += [Note(one.code, one.message) for one in told if one.code != "new_writer"]
             flaws = _flaws(archive, writers)
@@ -129,7 +129,7 @@ def _looked_at(root: Path, before: StoreSide, after: StoreSide, shards: Sequence
             places = {(one.path, one.line) for one in flaws}
             looked.flaws = [*flaws, *(one for one in early if (one.path, one.line) not in places)]
     except (MemkitError, ArchiveError) as error:
-        # What else keeps a store from being opened is told by what else is compared.
+        # Other faults that keep a store from being opened are reported by the other comparisons.
         looked.fault = str(error) if shards else ""
     return looked
 
@@ -140,9 +140,9 @@ def _flaws(archive: ArchiveReader, writers: set[str]) -> list[ShardProblem]:
 
 
 def _linkless(before: StoreSide, after: StoreSide, shards: Sequence[str]) -> Iterator[ShardProblem]:
-    """Yield new lines without links in shards that come before the first link of their writer, who had some before.
+    """Yield new lines without links that come before the first link of a writer who had some before.
 
-    An archive that is read for the first time takes them for older than all links, one that knew the writer does not.
+    An archive read for the first time takes them for older than all links; one that knew the writer does not.
     """
     for path in shards:
         writer = shard_writer(path)[0]
@@ -151,7 +151,7 @@ def _linkless(before: StoreSide, after: StoreSide, shards: Sequence[str]) -> Ite
             continue
         known = set(before.read([path]).get(path, b"").split(b"\n"))
         for number, line in enumerate(after.read([path]).get(path, b"").split(b"\n"), start=1):
-            with suppress(InvalidRecord):  # what is no line is told as such
+            with suppress(InvalidRecord):  # an invalid line is reported as such
                 if line not in known and "link" not in (data := decode_line(line)):
                     message = f"Line {data.get('id')} has no link, and this writer has links."
                     yield ShardProblem(TAMPERED, path, number, message)
@@ -175,14 +175,14 @@ def _writers(side: StoreSide) -> set[str]:
     return {shard_writer(path)[0] for path in side.files if SHARD.fullmatch(path)}
 
 
-# Take over or drop what memkit put on a branch for a person to review: a skill, a consolidation, conclusions.
+# Merge or drop a draft of memkit's on a branch: a skill, a consolidation, conclusions.
 
 DRAFTS = ("skill-", "consolidate-", "reflect-")
 
 
 @dataclass(frozen=True)
 class BranchDraft:
-    """A draft, and the branch that it waits on."""
+    """A draft, and the branch that holds it."""
 
     branch: str
     commit: str
@@ -191,7 +191,7 @@ class BranchDraft:
 
 
 def list_drafts(workspace: Workspace) -> list[BranchDraft]:
-    """Return the drafts that are not merged; none where the store lies in no repository."""
+    """Return the unmerged drafts; none if the store is not in a repository."""
     form = "%(refname:lstrip=2)%09%(objectname)%09%(committerdate:short)%09%(subject)"
     said = workspace.git.run(
         "for-each-ref", f"--format={form}", "--no-merged=HEAD", *(f"refs/heads/memkit/{kind}*" for kind in DRAFTS)
@@ -200,11 +200,11 @@ def list_drafts(workspace: Workspace) -> list[BranchDraft]:
 
 
 def merge_draft(workspace: Workspace, branch: str, commit: str, *, reason: str = "") -> str:
-    """Merge a draft as it was seen at ``commit``, and return the new commit; one that does not fit changes nothing.
+    """Merge a draft as it was seen at ``commit``, and return the new commit; a conflicting one changes nothing.
 
     Raises:
-        NegativeAnswer: It waits no more, is another one by now, or conflicts with what is there.
-        EnvironmentFault: Git is in the middle of something, or does not know who commits.
+        NegativeAnswer: It waits no longer, has changed since, or conflicts with the present content.
+        EnvironmentFault: Git is in the middle of an operation, or does not know who commits.
     """
     draft, git = _draft(workspace, branch, commit), workspace.git
     git.require_quiet()
@@ -221,7 +221,7 @@ def merge_draft(workspace: Workspace, branch: str, commit: str, *, reason: str =
 
 
 def drop_draft(workspace: Workspace, branch: str, commit: str) -> None:
-    """Delete the branch of a draft as it was seen at ``commit``; raises ``NegativeAnswer`` as ``merge_draft`` does."""
+    """Delete the branch of a draft as it was seen at ``commit``; raise ``NegativeAnswer`` as ``merge_draft`` does."""
     workspace.git.run("branch", "-D", _draft(workspace, branch, commit).branch)
 
 

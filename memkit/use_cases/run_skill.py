@@ -46,23 +46,23 @@ def run_skill(
     model: str | None = None,
     tell: Callable[[FollowedStep], None] = lambda step: None,
 ) -> SkillRun:
-    """Check that the tools are there, carry out the steps through the agent's loop, and keep how it ended.
+    """Check that the tools are available, carry out the steps through the agent's loop, and record the outcome.
 
-    Each step is one turn: the policies judge every call of it, and the first step that fails or is denied ends the run.
+    Each step is one turn: the policies judge all its calls, and the first step that fails or is denied ends the run.
 
     Args:
         workspace: The store.
         name: The skill.
-        request: What is wanted of it.
-        setting: Whose memory the run may use, in which session (a new one, or that of the run that is resumed), and
-            who is asked about a call that a policy wants confirmed; without anybody it is refused.
+        request: The request to the skill.
+        setting: Whose memory the run may use, in which session (a new one, or that of the resumed run), and who
+            is asked about a call that a policy requires confirmation for; without anybody it is refused.
         provider: As for ``open_chat``.
         model: As for ``open_chat``.
-        tell: Called with each step as soon as it is over.
+        tell: Called with each step when it has ended.
 
     Raises:
         NotFound: There is no such skill, or no run to resume.
-        UsageError: A value for a placeholder is missing or nobody asks for it, or there is no such step.
+        UsageError: A placeholder has no value or a value no placeholder, or there is no such step.
     """
     skill = show_skill(workspace.root, name)
     steps = filled_steps(skill, request.input, request.values)
@@ -110,7 +110,7 @@ def missing_tools(skill: Skill, offered: list[ToolSpec], *, has_user: bool) -> d
 
 
 class _Adaptation:
-    """Makes an agent's parts fit for a run: it knows the skill, and in a dry run it can change nothing."""
+    """Adapts an agent's parts to a run: it knows the skill, and in a dry run it can change nothing."""
 
     def __init__(self, workspace: Workspace, text: str, dry_run: bool, stack: ExitStack) -> None:
         self._workspace = workspace
@@ -141,14 +141,14 @@ def _not_run(**_: Any) -> str:
 
 
 def _agree(*_: Any) -> bool:
-    """Let a call pass that a person would be asked about: in a dry run nothing comes of it, and the step says so."""
+    """Allow a call that needs confirmation: in a dry run it has no effect, and the step says so."""
     return True
 
 
 def _beginning(
     workspace: Workspace, skill: Skill, request: RunRequest, user: str | None, session: str
 ) -> tuple[int, str, Sequence[int]]:
-    """Return the step and the session to begin with, and the steps before it that nothing was done for."""
+    """Return the first step, the session, and the earlier steps that were not done."""
     if request.from_step is not None and request.resume:
         raise UsageError("Give either --from-step or --resume, not both.")
     if request.resume:
@@ -161,7 +161,7 @@ def _beginning(
 
 
 def _unfinished(runs: list[JournalledRun], skill: Skill, user: str | None) -> JournalledRun:
-    """Return this user's last run, which must not have come to its end."""
+    """Return this user's last run, which must not have completed."""
     own = [run for run in runs if run.user_id == user]
     if not own or own[-1].outcome == SUCCEEDED or own[-1].next_step > len(skill.steps):
         whose = f" of {user}" if user else ""
@@ -189,7 +189,7 @@ def _kept_run(
     journal: OpenRun,
     skipped: Sequence[int],
 ) -> SkillRun:
-    """Carry the steps out and keep how far they came, in the journal and in working memory."""
+    """Carry the steps out and record the progress, in the journal and in working memory."""
     agent.tasks.start_task(f"skill {skill.name}")
     run = _finished(skill, run, _journaled(steps, journal, agent), skipped)
     journal.end(run.outcome)
@@ -211,7 +211,7 @@ def _journaled(steps: Iterator[FollowedStep], journal: OpenRun, agent: Reference
 
 
 def _finished(skill: Skill, run: SkillRun, steps: Iterator[FollowedStep], skipped: Sequence[int] = ()) -> SkillRun:
-    """Carry the steps out and return how it went; ``skipped`` are those before them that nothing was done for."""
+    """Carry the steps out and return the outcome; ``skipped`` are earlier steps that were not done."""
     run = replace(run, steps=tuple(steps))
     if run.stopped_at is not None:
         return replace(run, outcome=run.stopped_at.status)
@@ -223,22 +223,22 @@ def _finished(skill: Skill, run: SkillRun, steps: Iterator[FollowedStep], skippe
 
 
 def _learned(agent: ReferenceAgent, run: SkillRun, undone: Sequence[int]) -> str | None:
-    """End the task, which moves the confidence of the records it used, and return the record of its outcome.
+    """End the task, which adjusts the confidence of the records it used, and return the record of its outcome.
 
-    A run that did not do every step teaches nothing about what it relied on.
+    A run that did not do every step shows nothing about what it relied on.
     """
     stopped = run.stopped_at
     outcome = f"step {stopped.number} {stopped.status}" if stopped else f"all {len(run.steps)} steps were carried out"
     if undone and not stopped:
         outcome = f"nothing was done for step {', '.join(map(str, undone))}"
         agent.tasks.forget_used()
-    with AnsweredErrors():  # past the session's quota nothing is kept
+    with AnsweredErrors():  # nothing is stored beyond the session's quota
         return agent.tasks.end_task(run.outcome == SUCCEEDED, outcome)
     return None
 
 
 def _account(workspace: Workspace, run: SkillRun, user: str | None) -> None:
-    """Write the run into the audit log; what was said in it does not belong there."""
+    """Write the run into the audit log, without anything said in it."""
     stopped = run.stopped_at
     reason = f"step {stopped.number} {stopped.status}" if stopped else None
     if run.missing_tools:

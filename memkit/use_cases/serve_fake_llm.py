@@ -1,4 +1,4 @@
-"""Serve a scripted model until somebody interrupts it, or as long as a program runs."""
+"""Serve a scripted model until it is interrupted, or while a program runs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 PATIENCE = 10.0
 """Seconds that an interrupted program has to end by itself."""
 SIGNALLED = 128
-"""Plus the number of a signal: the exit code of a program that it ended, as shells count."""
+"""Plus the number of a signal: the exit code of a program ended by it, as in shells."""
 
 
 class Server(Protocol):
-    """A model server that is made but not yet serving."""
+    """A model server that is created but not yet serving."""
 
     @property
     def base_url(self) -> str:
-        """Return what a client takes as its base URL."""
+        """Return the base URL for clients."""
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -51,14 +51,14 @@ def serve_fake_llm(
     command: Sequence[str] = (),
     output: int | None = None,
 ) -> int:
-    """Serve the script in ``script``, a YAML or JSON file, from a server that ``open_server`` makes.
+    """Serve the script in ``script``, a YAML or JSON file, from a server that ``open_server`` creates.
 
     Args:
         script: The file.
-        open_server: Makes the server of what the file holds.
-        announce: Gets the server as soon as clients can connect.
+        open_server: Creates the server from the file's content.
+        announce: Receives the server as soon as clients can connect.
         command: A program to run against the server, which it finds through its environment; the server ends with it.
-        output: Where the program prints its result; as this process where it is None.
+        output: Where the program prints its result; None for the same place as this process.
 
     Returns:
         The exit code of ``command``; without one the server runs until it is interrupted.
@@ -83,7 +83,7 @@ def serve_fake_llm(
 
 
 def _run(command: Sequence[str], server: Server, output: int | None) -> int:
-    """Run ``command`` to its end and return its exit code; whoever interrupts us ends it as well."""
+    """Run ``command`` to its end and return its exit code; an interrupt ends it as well."""
     try:
         program = subprocess.Popen(command, env={**os.environ, **server.environment}, stdout=output)
     except OSError as problem:
@@ -92,7 +92,7 @@ def _run(command: Sequence[str], server: Server, output: int | None) -> int:
     try:
         code = program.wait()
     except KeyboardInterrupt:
-        program.terminate()  # of Ctrl-C alone a conversation thinks that an answer is to stop
+        program.terminate()  # Ctrl-C alone would only stop a conversation's answer
         with suppress(subprocess.TimeoutExpired):
             program.wait(PATIENCE)
         raise
@@ -109,7 +109,7 @@ def _interrupted(_number: int, _frame: FrameType | None) -> None:
 
 
 def _read(script: Path) -> Any:
-    """Return what the script file holds."""
+    """Return the content of the script file."""
     if script.suffix != ".json":
         return load_yaml(script).data
     try:

@@ -1,4 +1,4 @@
-"""Conversations on this machine: search, show, rename, remove, and go on with those of another clone."""
+"""Conversations on this machine: search, show, rename, remove, and adopt those of another clone."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from memkit.workspace import Workspace
 
 
 def search_sessions(workspace: Workspace, query: str, *, user: str) -> list[tuple[float, SessionTurn]]:
-    """Return the turns of ``user`` that share a word with ``query`` or stand beside one, each with its score.
+    """Return the turns of ``user`` that share a word with ``query`` or are next to one, each with its score.
 
     Raises:
-        UsageError: There is no word to look for.
+        UsageError: The query has no word.
     """
     if not query.strip():
         raise UsageError("There is nothing to search for. Name words that were said: memkit sessions search WORDS.")
@@ -45,19 +45,19 @@ class SessionAccount:
     calls: tuple[Mapping[str, Any], ...]
     """The audit log's events on tool calls: ``{at, turn_id, tool, decision}``."""
     writes: tuple[Record, ...]
-    """The records that came of it, whatever became of them."""
+    """The records that came from it, whatever became of them."""
     summary: str
-    """Of what left the prompt."""
+    """The summary of what left the prompt."""
     usage: Mapping[str, int] | None
-    """The model's tokens, where they were counted."""
+    """The model's tokens, if they were counted."""
 
 
 def show_session(workspace: Workspace, word: str, *, user: str) -> SessionAccount:
-    """Return what is kept of the session of ``user`` that ``word`` means, an id, a name or how an id begins.
+    """Return what is kept of the session of ``user`` that ``word`` means: an id, a name or a prefix of an id.
 
     Raises:
         NotFound: This user has no such session.
-        UsageError: Several begin like that.
+        UsageError: Several ids have this prefix.
     """
     book = workspace.session_book
     card = book.find(user, word)
@@ -77,16 +77,16 @@ def show_session(workspace: Workspace, word: str, *, user: str) -> SessionAccoun
 # Give a session a name.
 
 LONGEST = 80
-"""Characters of a name."""
+"""The most characters in a name."""
 
 
 def rename_session(workspace: Workspace, word: str, name: str, *, user: str) -> SessionCard:
-    """Let the session of ``user`` that ``word`` means be called ``name``; return it as it was.
+    """Rename the session of ``user`` that ``word`` means to ``name``; return it as it was.
 
     Raises:
         NotFound: This user has no such session, or it keeps nothing that could have a name.
-        SessionOpen: Somebody is talking in it, and would write over the name.
-        UsageError: The name is none, or another session has it.
+        SessionOpen: The session is in use, and its process would overwrite the name.
+        UsageError: The name is invalid, or another session has it.
     """
     book = workspace.session_book
     card = book.find(user, word)
@@ -96,11 +96,11 @@ def rename_session(workspace: Workspace, word: str, name: str, *, user: str) -> 
 
 
 def require_name(workspace: Workspace, name: str, *, user: str, session: str | None = None) -> None:
-    """Raise where ``name`` cannot be that of ``session``, or of a new one.
+    """Raise if ``name`` cannot be that of ``session``, or of a new one.
 
     Raises:
-        UsageError: It is empty, too long, not one line, or stands for another session already.
-        Refused: It holds a secret: a name stands wherever the session does.
+        UsageError: It is empty, too long, not one line, or means another session already.
+        Refused: It holds a secret: a name appears wherever the session does.
     """
     if not name.strip() or len(name) > LONGEST or any(map(is_unsafe, name)) or "\n" in name or "\t" in name:
         raise UsageError(f"A session's name is one line of 1 to {LONGEST} visible characters, not {name!r:.90}.")
@@ -118,15 +118,15 @@ def require_name(workspace: Workspace, name: str, *, user: str, session: str | N
 
 @dataclass(frozen=True)
 class RemovedSession:
-    """What went with one session, and what stays."""
+    """What was removed with one session, and what stays."""
 
     card: SessionCard
     turns: int = 0
     files: int = 0
     withheld: int = 0
-    """Events of the audit log that no longer say in which words."""
+    """Events of the audit log whose words were withheld."""
     only_there: tuple[Record, ...] = ()
-    """Live records of scope ``session``: nobody recalls them outside of it."""
+    """Live records of scope ``session``, which nobody recalls outside it."""
 
 
 def remove_sessions(
@@ -137,22 +137,22 @@ def remove_sessions(
     agree: Callable[[list[RemovedSession]], None],
     memories: bool = False,
 ) -> list[RemovedSession]:
-    """Take the sessions that ``words`` mean off this machine: their turns, what their prompts held, open steps.
+    """Remove the sessions that ``words`` mean from this machine: their turns, prompt contents and open steps.
 
-    The audit log goes on telling that something was done in them, without a word of what. What long-term memory took
+    The audit log still records that something was done in them, without any words. What long-term memory took
     from them stays, because it was taken to last.
 
     Args:
         workspace: The store.
-        words: An id, a name, or how an id begins, each.
+        words: An id, a name, or a prefix of an id, each.
         user: Whose sessions they are.
-        agree: Asked before anything goes; it may raise.
-        memories: Retire the records that were for these sessions alone.
+        agree: Called before anything is removed; it may raise.
+        memories: Retire the records that belong to these sessions alone.
 
     Raises:
         NotFound: This user has no such session; nothing was removed.
-        SessionOpen: Somebody is talking in one of them; nothing was removed.
-        UsageError: A word fits several; nothing was removed.
+        SessionOpen: One of them is in use; nothing was removed.
+        UsageError: A word is ambiguous; nothing was removed.
     """
     book = workspace.session_book
     cards = {card.session: card for card in (book.find(user, word) for word in words)}
@@ -177,7 +177,7 @@ def _removed(workspace: Workspace, one: RemovedSession, *, memories: bool) -> Re
         workspace.archive.mark("forget", record.id, person, reason="its session was removed")
     if memories and one.only_there:
         workspace.commit_memory(added=len(one.only_there))
-    # What names the session goes last: after a kill in between it is still there to be removed.
+    # The files that name the session go last: after a kill in between it can still be removed.
     withheld = workspace.audit.withhold(card.user_id, card.session)
     turns = workspace.recall.forget(card.user_id, card.session)
     paths = workspace.session_book.paths(card)
@@ -187,46 +187,46 @@ def _removed(workspace: Workspace, one: RemovedSession, *, memories: bool) -> Re
 
 
 STAYS = ("erase", "updates", "checkpoints", "lock", "writer", FOUNDED, "pending", KEYS)
-"""What would be carried out or gone on with unasked, and what is of one clone alone."""
+"""What would be carried out or resumed without being asked for, and what belongs to one clone alone."""
 WHOLE = ("access",)
 """Folders whose files cannot be mixed with others."""
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """The state of somebody else, such as of the store that this one is a copy of."""
+    """The state of another clone, such as the one that this store is a copy of."""
 
     state: Path
     files: int
 
     @property
     def name(self) -> str:
-        """Return what it is called, which says nothing."""
+        """Return its folder's name, which means nothing to people."""
         return self.state.name
 
 
 @dataclass(frozen=True)
 class Adopted:
-    """What was taken over."""
+    """The result of an adoption."""
 
     foreign: Foreign
     left: int
-    """Files that stay where they are: this clone has its own of that name, or nobody may go on with them."""
+    """Files that stay in place: this clone has its own of that name, or nobody may resume them."""
 
 
 def adopt_sessions(workspace: Workspace, name: str | None, *, agree: Callable[[Foreign], None]) -> Adopted:
-    """Move the sessions, turns, counts, runs and events of somebody else's state to this clone's own.
+    """Move the sessions, turns, counts, runs and events of another clone's state to this clone's own.
 
     An erasure or an update that was cut off there, and the open steps of a turn, stay and are never carried out.
 
     Args:
         workspace: The store.
-        name: Which, where there are several.
-        agree: Asks the person, who vouches for it, and raises when the answer is no.
+        name: Which state, if there are several.
+        agree: Asks the person, who vouches for it, and raises if the answer is no.
 
     Raises:
         NotFound: There is none of that name.
-        UsageError: There are several, or it holds something that is no file, such as a link.
+        UsageError: There are several, or it holds something that is not a file, such as a link.
         EnvironmentFault: This clone has no place of its own to move it to.
     """
     own = state_folder(workspace.root)
@@ -258,7 +258,7 @@ def _meant(root: Path, name: str | None) -> Foreign:
 
 
 def _merge(source: Path, target: Path) -> None:
-    """Move what is not there yet, and leave the rest."""
+    """Move what does not exist yet, and leave the rest."""
     if not os.path.lexists(target):
         source.rename(target)
     elif source.is_dir() and target.is_dir() and source.name not in WHOLE:
@@ -269,5 +269,5 @@ def _merge(source: Path, target: Path) -> None:
 
 
 def _entries(folder: Path) -> Iterator[Path]:
-    """Yield everything below a folder that is no folder itself."""
+    """Yield everything below a folder except folders."""
     return (path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())

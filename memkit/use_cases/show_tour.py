@@ -1,4 +1,4 @@
-"""Walk through memkit on a fresh store: the same commands that a person would type, each in a process of its own."""
+"""Walk through memkit on a fresh store: the commands that a person would type, each in its own process."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ADDRESS = {"GIT_AUTHOR_EMAIL": "demo@memkit.invalid", "GIT_COMMITTER_EMAIL": "d
 _TESTS_NEED = ("pytest", "langgraph", "langchain", "langchain_openai")
 _TOLD = ("-k", "TestConsent or TestMemory or TestPolicies or TestPlanning")
 _SMALL = {"MEMKIT_CONTEXT_MAX_TOKENS": "3000"}
-"""A main context so small that the tour sees it overflow."""
+"""A main context small enough to overflow during the tour."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One step of the tour, as it happened."""
+    """One completed step of the tour."""
 
     title: str
     command: str
@@ -33,13 +33,13 @@ class Scene:
 
 
 def show_tour(folder: Path) -> Iterator[Scene]:
-    """Play the tour in ``folder`` (made if absent) and yield each scene when it is done."""
+    """Play the tour in ``folder`` (created if missing) and yield each scene when it is done."""
     store = folder / "store"
     stage = _Stage(folder, store)
     made = stage.memkit("A store is plain text in a git repository", "init", "store")
     yield made
     if not made.ok:
-        return  # such as on a machine without git: no other scene can be played without a store
+        return  # such as on a machine without git: no other scene works without a store
     yield stage.chat(
         "Tell it who you are, and agree that it may remember",
         "My name is Ada and I prefer espresso over latte.",
@@ -90,7 +90,7 @@ class _Stage:
 
 
 def _overflow(stage: _Stage) -> Scene:
-    """Talk until the main context overflows, in one process with a turn a line, and show what was paged out."""
+    """Talk until the main context overflows, in one process with a turn per line, and show what was paged out."""
     arguments = ["chat", "--user", "ada", "--session", "monday", "--jsonl"]
     scene = stage.memkit(
         "Talk on until the main context is full: the oldest turns are paged out, and stay findable",
@@ -118,7 +118,7 @@ _TOPICS = tuple(
 
 
 def _project_tests(stage: _Stage, project: Path) -> Scene:
-    """Run the tests of what the tour has shown; the rest of the project's own take as long again."""
+    """Run the tests of what the tour has shown; the project's other tests would take as long again."""
     title = (
         "The project owns its code, and its own tests pass against the real SDK, with no key (pytest runs all of them)"
     )
@@ -129,7 +129,7 @@ def _project_tests(stage: _Stage, project: Path) -> Scene:
         advice = f"{absent} In the project: pip install -r requirements.txt && pytest"
         return Scene(title, command, advice, True)
     runtime = stage.folder / "runtime"
-    unpack(next((project / "vendor").glob("*.whl")).read_bytes(), runtime)  # instead of installing it where we run
+    unpack(next((project / "vendor").glob("*.whl")).read_bytes(), runtime)  # instead of installing it
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *_TOLD]
     scene = stage.shell(title, *words, cwd=project, extra={"PYTHONPATH": str(runtime)})
     return Scene(title, command, "\n".join(scene.output.splitlines()[-3:]), scene.ok)

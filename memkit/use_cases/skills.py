@@ -46,7 +46,7 @@ def list_skills(root: Path) -> list[Skill]:
 
 
 def show_skill(root: Path, name: str) -> Skill:
-    """Return the skill ``name`` of the store at ``root`` and its version; raises ``NotFound`` with the nearest name."""
+    """Return the skill ``name`` of the store at ``root`` and its version; raise ``NotFound`` with the nearest name."""
     skill = load_named_skill(root, name)
     return skill if skill.version else replace(skill, version=present_version(root, SKILL, name))
 
@@ -59,7 +59,7 @@ def find_skills(root: Path, query: str, limit: int = 5) -> list[FoundSkill]:
 
 
 def accept_skill(root: Path, skill: Skill) -> None:
-    """Return if every check of ``skill``, whose file is in its place, passes.
+    """Return if every check of ``skill``, whose file is in place, passes.
 
     Raises:
         NegativeAnswer: One does not; the message says which and why.
@@ -75,7 +75,7 @@ def accept_skill(root: Path, skill: Skill) -> None:
 
 
 def check_skills(root: Path, name: str | None = None) -> list[tuple[Skill, list[CheckResult]]]:
-    """Return what the checks of the skill ``name`` come to, or those of every skill that has some.
+    """Return the results of the checks of the skill ``name``, or of every skill that has some.
 
     Raises:
         EnvironmentFault: There is no check to run; nothing to check is not success.
@@ -95,12 +95,12 @@ def roll_back_skill(root: Path, name: str, version: str, *, checked: bool = True
     Args:
         root: The store.
         name: The skill.
-        version: A version that it had, or the beginning of a commit's id.
+        version: A version that it had, or a prefix of a commit's id.
         checked: Whether the checks of that version must pass today.
 
     Raises:
         NotFound: No commit of the skill has that version.
-        NegativeAnswer: The file has uncommitted changes, or the old text is no valid skill any more or fails a check.
+        NegativeAnswer: The file has uncommitted changes, or the old text is no longer a valid skill or fails a check.
     """
     accept = (lambda document: accept_skill(root, read_skill(document.data))) if checked else None
     return roll_back(root, SKILL, name, version, accept=accept)
@@ -111,7 +111,7 @@ def roll_back_skill(root: Path, name: str, version: str, *, checked: bool = True
 
 @dataclass(frozen=True)
 class Exported:
-    """Where a skill was written, and whether its trigger had to be cut."""
+    """Where a skill was written, and whether its trigger was shortened."""
 
     name: str
     path: Path
@@ -120,18 +120,18 @@ class Exported:
     left_out: tuple[str, ...]
     """What the profile has no place for."""
     files: tuple[str, ...] = ()
-    """What was written beside it: all that lies beside the skill."""
+    """The files written beside it: all that are beside the skill."""
 
 
 def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool = False) -> Exported:
-    """Write ``out/<name>/SKILL.md`` and what lies beside the skill, and return where.
+    """Write ``out/<name>/SKILL.md`` and the files beside the skill, and return where.
 
-    A skill that says what it said when it was imported gets the ``SKILL.md`` that it came with, word for word where the
+    A skill unchanged since its import gets the ``SKILL.md`` that it came with, word for word if the
     profile allows that. Nothing is written that the profile's check refuses.
 
     Raises:
-        StoreFault: ``out`` lies in the store by its name, and behind a link that leads out of it.
-        UsageError: The sheet is not valid in the profile, or another text stands there and ``force`` is not given.
+        StoreFault: ``out`` is in the store by its name, but behind a link that leads out of it.
+        UsageError: The sheet is not valid in the profile, or another text is there and ``force`` is not given.
     """
     skill = show_skill(root, name)
     path = out / kebab_case(skill.name) / "SKILL.md"
@@ -155,11 +155,11 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
 
 
 _FLOW = re.compile(r":[ \t]*[\[{&*!]|^[ \t]*- ", re.MULTILINE)
-"""What the public format's strict YAML does not take."""
+"""What the public format's strict YAML does not accept."""
 
 
 def _sheet_text(skill: Skill, in_file: Skill, profile: str, came_with: str) -> tuple[str, list[str]]:
-    """Return the ``SKILL.md`` of a skill in a profile, and what of the one that it came with is not in it."""
+    """Return the ``SKILL.md`` of a skill in a profile, and the parts of the original one that are not in it."""
     targets = sheet_targets(skill)
     if not came_with:
         return agent_skill(skill, profile, targets), []
@@ -188,9 +188,9 @@ def _holds_another(path: Path, content: bytes) -> bool:
 
 
 def count_runs(workspace: Workspace, name: str | None = None) -> list[RunStatistics]:
-    """Return the statistics of one skill or of all: those that the store has, and those that were run and are gone.
+    """Return the statistics of one skill or of all: those in the store, and deleted ones that were run.
 
-    They are of this machine alone.
+    They cover this machine alone.
 
     Raises:
         NotFound: There is no skill ``name``, and none was ever run.
@@ -203,30 +203,30 @@ def count_runs(workspace: Workspace, name: str | None = None) -> list[RunStatist
     return [statistics(each, workspace.skill_runs.runs(each)) for each in wanted]
 
 
-# Look through a skill that comes from somewhere, before an agent gets it; nothing of it is unpacked or run.
+# Scan a skill from elsewhere before an agent gets it; nothing in it is unpacked or run.
 
 
 @dataclass(frozen=True)
 class SkillScan:
-    """What was found in a package."""
+    """The findings in a package."""
 
     files: int
     findings: tuple[PackageFinding, ...]
 
     @property
     def flagged(self) -> bool:
-        """Return whether a person must look before an agent gets it."""
+        """Return whether a person must review it before an agent gets it."""
         return any(finding.severity == "error" for finding in self.findings)
 
 
 def scan_skill(place: Path, keys: Path | None = None) -> SkillScan:
-    """Return what in the package at ``place`` a person must look at; no store is needed.
+    """Return what a person must review in the package at ``place``; no store is needed.
 
-    With ``keys``, a file of public keys, it must be signed by one of them, too.
+    With ``keys``, a file of public keys, it must also be signed by one of them.
 
     Raises:
         UsageError: There is nothing at the place, it cannot be read, or the file of keys cannot.
-        EnvironmentFault: What verifies signatures is not installed.
+        EnvironmentFault: The library that verifies signatures is not installed.
     """
     from memkit.lint.package_scan import scan_package  # a hundred patterns, which no other verb needs
 

@@ -1,4 +1,4 @@
-"""Make a store, set up its git, change a setting."""
+"""Create a store, set up its git, change a setting."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ from memkit.store.yaml import YamlError, load_yaml, resolve_plain
 from memkit.use_cases.models import refuse_unknown_choice
 from memkit.workspace import Workspace
 
-# Make a store: starter files, a git repository and a first commit.
+# Create a store: starter files, a git repository and a first commit.
 
 _STARTERS = ("skills", "policies", "domains")
 _EMPTY = ("archive", "outputs")
 INSTALL = "MEMKIT_INSTALL"
-"""The variable that names what installs memkit elsewhere, where that is not where it was installed from here."""
+"""The variable that names how to install memkit elsewhere, if not from where it was installed here."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class NewStore:
     added: tuple[str, ...]
     """Paths relative to the root."""
     kept: tuple[str, ...]
-    """Paths that were there already and were not touched."""
+    """Paths that existed already and were not touched."""
     changed: tuple[Addition, ...]
     """Files of the project that gained lines."""
     uncommitted: tuple[str, ...]
-    """Those of them that a person was changing, so that they are theirs to commit."""
+    """Those of them with a person's uncommitted changes, which are left to that person to commit."""
     notes: tuple[str, ...]
-    """What a person should know."""
+    """Remarks for the person."""
     commit: str | None = None
 
 
@@ -79,23 +79,23 @@ def make_store(
     dry_run: bool = False,
     install: str | None = None,
 ) -> NewStore:
-    """Make a store in ``folder`` and commit it; with ``adopt`` add to an existing project only what is absent.
+    """Create a store in ``folder`` and commit it; with ``adopt`` add to an existing project only what is missing.
 
     Everything is checked before anything is written, and a failed run leaves the folder as it was.
 
     Args:
-        folder: Where the store is to lie; made where it is not there.
-        name: What it is called; the folder's name without it.
-        adopt: Whether the folder may hold something already, or lie in another repository.
-        dry_run: Whether only to say what would be done.
-        install: What installs memkit in the workflow and the hook; without it, where it was installed from here.
+        folder: The store's folder; created if missing.
+        name: The store's name; by default the folder's.
+        adopt: Whether the folder may already hold files, or be in another repository.
+        dry_run: Whether only to return what would be done.
+        install: How the workflow and the hook install memkit; by default from where it was installed here.
 
     Raises:
-        UsageError: The folder is a store already, is not empty, or lies inside another repository.
+        UsageError: The folder is a store already, is not empty, or is inside another repository.
         EnvironmentFault: No git, no git identity, or the folder cannot be written.
     """
     root = folder.expanduser().absolute()
-    if ".." in root.parts:  # "../new" lies in no parent of what stands before the dots
+    if ".." in root.parts:  # "../new" is not in a parent of the part before the dots
         root = root.resolve()
     _refuse_unless_free(root, adopt=adopt)
     existing = next(path for path in (root, *root.parents) if path.is_dir())
@@ -120,7 +120,7 @@ def make_store(
         try:
             made += _make_folder(root)
             held.enter_context(_alone_in(root))
-            _refuse_unless_free(root, adopt=adopt)  # somebody may have been quicker, and what they made is theirs
+            _refuse_unless_free(root, adopt=adopt)  # another process may have been faster, and its files are not ours
             added, git = plan.added, Git(root)
             git.require_identity()
             if outer is not None:
@@ -147,7 +147,7 @@ def make_store(
 
 
 def _planned(root: Path, wanted: Mapping[str, bytes], git: Git | None) -> NewStore:
-    """Return what is to be done, before anything is; ``git`` is that of the repository that the store becomes part of.
+    """Return the plan before anything is done; ``git`` is the repository that the store becomes part of.
 
     Raises:
         UsageError: A file of the project, or another repository, is where the store needs a folder.
@@ -178,7 +178,7 @@ def _planned(root: Path, wanted: Mapping[str, bytes], git: Git | None) -> NewSto
 
 
 def _with_ours(path: str, before: bytes, ours: str, keep: Sequence[str]) -> bytes | None:
-    """Return an existing file with what the store needs in it; None where nobody can tell where that belongs."""
+    """Return an existing file with the store's lines added; None if their place cannot be determined."""
     lines = [line for line in ours.splitlines() if line and not line.startswith("#")]
     match path.rpartition("/")[2]:
         case ".gitignore":
@@ -191,7 +191,7 @@ def _with_ours(path: str, before: bytes, ours: str, keep: Sequence[str]) -> byte
 
 
 def _at(root: Path, path: str) -> Path:
-    """Return where a file of a store lies; what belongs to the whole repository lies above the store."""
+    """Return the path of a store's file; what belongs to the whole repository is above the store."""
     return Path(os.path.normpath(root / path))
 
 
@@ -209,7 +209,7 @@ def _require_place(root: Path, path: str) -> None:
 
 
 def _ignored(root: Path, paths: Sequence[str], git: Git | None) -> list[str]:
-    """Return which of ``paths``, and of what will be remembered, git ignores as things are.
+    """Return which of ``paths``, and of the files that memory will add, git currently ignores.
 
     Raises:
         UsageError: It ignores the folder itself.
@@ -233,7 +233,7 @@ def _ignored(root: Path, paths: Sequence[str], git: Git | None) -> list[str]:
 
 
 def _foreign(root: Path) -> Iterator[str]:
-    """Yield what to say of files that lie where the store's do and are none: nothing of their kind works with them."""
+    """Yield messages about files that are where the store's belong but are not the store's: their kind fails."""
     for kind in (SKILL, POLICY, DOMAIN):
         strange = []
         for path in sorted((root / kind.folder).glob("*.yaml")):
@@ -253,9 +253,9 @@ def store_files(name: str, installed: Installation, place: str = ".") -> dict[st
     """Return the content of every file of a new store by its path relative to the root.
 
     Args:
-        name: What the store is called.
-        installed: What installs memkit in its workflow and its hook.
-        place: Where in its repository it lies.
+        name: The store's name.
+        installed: How its workflow and its hook install memkit.
+        place: The store's path in its repository.
     """
     prefix = "" if place == "." else place
     slug = re.sub(r"[^A-Za-z0-9]+", "-", prefix).strip("-")
@@ -275,7 +275,7 @@ def store_files(name: str, installed: Installation, place: str = ".") -> dict[st
         up = "../" * (prefix.count("/") + 1)
         files = {(up if path.startswith(".github/") or path == HOOKS else "") + path: files[path] for path in files}
         files[f"{up}.github/workflows/{id}.yml"] = files.pop(f"{up}.github/workflows/memkit.yml")
-    # Last, because it makes the folder a store: whoever is killed before that can run init again with --adopt.
+    # Last, because it makes the folder a store: after a kill, init can run again with --adopt.
     manifest = files.pop(MANIFEST)
     return files | {MANIFEST: manifest}
 
@@ -328,13 +328,13 @@ def _rendered(values: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def _quoted(text: str) -> str:
-    """Return ``text`` as a double-quoted YAML scalar; JSON's strings are YAML's, but for the delete character."""
+    """Return ``text`` as a double-quoted YAML scalar; JSON's strings are YAML's, except for the delete character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f")
 
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Lock a folder by itself, which leaves no file there; raise ``EnvironmentFault`` where somebody else has it."""
+    """Lock a folder without leaving a file in it; raise ``EnvironmentFault`` if another process holds the lock."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:
@@ -349,7 +349,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _make_folder(folder: Path) -> list[Path]:
-    """Make a folder and those above it, and return what was made, the topmost first."""
+    """Create a folder and its parents, and return the created ones, topmost first."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
     folder.mkdir(parents=True, exist_ok=True)
     return missing
@@ -366,7 +366,7 @@ def _write_all(root: Path, files: Mapping[str, bytes], made: list[Path]) -> None
 
 
 def _undo(root: Path, added: Sequence[str], made: Sequence[Path]) -> None:
-    """Take back what this run created; what was there before is not touched."""
+    """Undo what this run created; existing files are not touched."""
     for path in added:
         _at(root, path).unlink(missing_ok=True)
     for folder in reversed(made):
@@ -376,7 +376,7 @@ def _undo(root: Path, added: Sequence[str], made: Sequence[Path]) -> None:
             folder.rmdir()
 
 
-# Tell git how to merge shards and how to show them, or take that back.
+# Configure how git merges and shows shards, or undo that.
 
 _TITLE = "# memkit git setup: how this clone merges and shows shards"
 _OURS = re.compile(re.escape(_TITLE.encode()) + rb"\n(?:[^\n]* merge=memkit[^\n]*\n)*")
@@ -384,7 +384,7 @@ _OURS = re.compile(re.escape(_TITLE.encode()) + rb"\n(?:[^\n]* merge=memkit[^\n]
 
 @dataclass(frozen=True)
 class GitChange:
-    """One thing that is written, or would be."""
+    """One change that is made, or would be."""
 
     file: str
     action: str
@@ -393,13 +393,13 @@ class GitChange:
 
 
 def set_up_git(root: Path, *, remove: bool = False, dry_run: bool = False) -> list[GitChange]:
-    """Write the merge and text drivers of this clone, or with ``remove`` take them back; return what was changed.
+    """Write the merge and text drivers of this clone, or remove them with ``remove``; return the changes.
 
-    Everything lies in the repository's own ``.git``: ``config`` names the programs, and ``info/attributes`` gives them
-    the shards. Nothing that is committed changes, and clones without the drivers merge by the line.
+    Everything is in the repository's own ``.git``: ``config`` names the programs, and ``info/attributes`` assigns them
+    the shards. Nothing that is committed changes, and clones without the drivers merge line by line.
 
     Raises:
-        EnvironmentFault: The store lies in no repository, or its ``.git`` cannot be written.
+        EnvironmentFault: The store is not in a repository, or its ``.git`` cannot be written.
     """
     git = Git(root)
     if not git.is_repository():
@@ -447,7 +447,7 @@ def _attributes(git: Git, prefix: str, *, remove: bool, dry_run: bool) -> list[G
 
 
 def _pattern(prefix: str, files: str) -> str:
-    """Return the pattern of some files of a store that lies at ``prefix`` in its repository, as git reads it."""
+    """Return the pattern for files of a store at ``prefix`` in its repository, in git's syntax."""
     pattern = re.sub(r"([\\*?\[\]])", r"\\\1", prefix) + files
     if not re.search(r'[\s"\\]', pattern) and pattern[0] not in "#!":
         return pattern
@@ -460,7 +460,7 @@ def _pattern(prefix: str, files: str) -> str:
 
 @dataclass(frozen=True)
 class SettingChange:
-    """What became of a setting."""
+    """The result of changing a setting."""
 
     before: Any
     after: Any
@@ -468,11 +468,11 @@ class SettingChange:
     missing: str = ""
     """What has to be installed here before the setting works."""
     left: tuple[str, ...] = ()
-    """Settings that say something only beside this one, and still stand there."""
+    """Settings that only have an effect beside this one, and are still there."""
 
 
 def _of_many_parts(workspace: Workspace, key: str) -> str:
-    """Return what to do about a setting that is there and is not one value: a list, a mapping, or a section."""
+    """Return advice about a setting that exists but is not a single value: a list, a mapping, or a section."""
     inner = [
         item.key for item in workspace.settings if item.key.startswith(f"{key}.") and _changeable(item.key, item.value)
     ]
@@ -489,9 +489,9 @@ def _example(key: str) -> str:
 
 
 def change_setting(workspace: Workspace, key: str, text: str) -> SettingChange:
-    """Set the dotted ``key`` to ``text``, read as YAML 1.2 reads a plain scalar, and commit the file.
+    """Set the dotted ``key`` to ``text``, parsed as a YAML 1.2 plain scalar, and commit the file.
 
-    The file keeps its comments and its order; it is replaced only by one that passes the schema.
+    The file keeps its comments and its order; it is replaced only if the result passes the schema.
 
     Raises:
         UsageError: There is no such setting, or the value does not fit it.
@@ -515,12 +515,12 @@ def change_setting(workspace: Workspace, key: str, text: str) -> SettingChange:
 
 
 def unset_setting(workspace: Workspace, key: str) -> SettingChange:
-    """Take the dotted ``key`` out of ``memkit.yaml``, so that its default holds, and commit the file.
+    """Remove the dotted ``key`` from ``memkit.yaml``, so that its default holds, and commit the file.
 
-    Where the file does not have it nothing is done. Comments and every other line stay.
+    If the file does not have it, nothing is done. Comments and every other line stay.
 
     Raises:
-        UsageError: There is no such setting, or a store cannot be without it: its format.
+        UsageError: There is no such setting, or a store requires it: its format.
     """
     known = workspace.settings.values
     if key not in known or key == "format":
@@ -536,5 +536,5 @@ def unset_setting(workspace: Workspace, key: str) -> SettingChange:
 
 
 def _changeable(key: str, value: Any) -> bool:
-    """Return whether a person sets it with one value; the format is what memkit makes of the files."""
+    """Return whether a person sets it with one value; the format is memkit's own."""
     return key != "format" and not isinstance(value, list | dict)

@@ -1,4 +1,4 @@
-"""Bring a generated project to what is installed and to what its store holds now, and keep its owner's edits."""
+"""Update a generated project to the installed memkit and the present state of its store, keeping its owner's edits."""
 
 from __future__ import annotations
 
@@ -53,23 +53,23 @@ class Update:
     """The version of the templates that the project was rendered from."""
     after: str
     behind: tuple[str, ...] = ()
-    """In what the project was behind, policies first, in words."""
+    """The ways in which the project was outdated, policies first, in words."""
     missing_store: str = ""
-    """Why nobody can say whether the store has changed; empty where the store was read."""
+    """Why it is unknown whether the store has changed; empty if the store was read."""
     actions: tuple[FileAction, ...] = ()
     saved: Path | None = None
-    """The folder that holds what was there before; None where nothing was written."""
+    """The folder with the former files; None if nothing was written."""
     taken_back: tuple[str, ...] | None = None
-    """Where an update that was cut off had to be taken back first: what was edited since, and so left as it was."""
+    """If an interrupted update had to be undone first: the files edited since, which were left as they were."""
 
     @property
     def due(self) -> bool:
-        """Whether there was anything to bring to the project."""
+        """Whether there was anything to update."""
         return bool(self.behind)
 
     @property
     def conflicts(self) -> list[FileAction]:
-        """The paths that a person has to look at."""
+        """The paths that a person has to review."""
         return [action for action in self.actions if action.action == "conflict"]
 
 
@@ -77,14 +77,14 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
     """Merge what changed in templates, runtime and store into the project at ``folder`` or around it.
 
     Args:
-        folder: The project; without it the nearest one around the current directory.
-        store: Where skills, policies, domains and settings are read; without it where the manifest says.
-        write: False to say only what would be done.
+        folder: The project; by default the nearest one around the current directory.
+        store: The source of skills, policies, domains and settings; by default the one in the manifest.
+        write: False to only return what would be done.
 
     Raises:
         ProjectFault: There is no project, or its manifest, templates or wheel cannot be relied on.
         NegativeAnswer: An earlier update left conflicts that are not resolved.
-        UsageError: The store is none to render from, or an answer does not fit any more.
+        UsageError: The store cannot be rendered, or an answer no longer fits.
         NotTrusted: The store has tools that the project would run from now on, and nobody trusted the store.
         EnvironmentFault: There is no git, or the project cannot be written; nothing was changed.
     """
@@ -123,7 +123,7 @@ def find_project(folder: Path | None) -> Path:
 
 
 def plan_of(owner: OwnerFiles, manifest: Manifest, order: Order) -> UpdatePlan:
-    """Return what becomes of every file that was rendered, the manifest included, where ``order`` is rendered now."""
+    """Return what becomes of every rendered file, including the manifest, if ``order`` is rendered now."""
     goal = manifest_of(order)
     then = target_then(manifest, order.target)
     base = rendered(Order(then, manifest.content, manifest.answers, manifest.runtime, templates=manifest.templates))
@@ -132,7 +132,7 @@ def plan_of(owner: OwnerFiles, manifest: Manifest, order: Order) -> UpdatePlan:
     with scratch_repository() as git:
         plan = Merging(git, owner, Sides(base, theirs, labels)).plan()
     recorded = owner.at(MANIFEST)
-    # Another update may have ended since the manifest was read, and some of the files would be its.
+    # Another update may have ended since the manifest was read, and changed some of the files.
     if not isinstance(recorded, OwnFile) or parsed_manifest(recorded.content, MANIFEST) != manifest:
         raise ProjectFault(f"{MANIFEST} is a link, or was changed while the update was made up. Run it again.")
     plan.changes[MANIFEST] = PlannedFile(manifest_text(goal).encode(), recorded.mode)
@@ -141,9 +141,9 @@ def plan_of(owner: OwnerFiles, manifest: Manifest, order: Order) -> UpdatePlan:
 
 
 def apply(updates: Updates, owner: OwnerFiles, plan: UpdatePlan, versions: tuple[str, str]) -> Path:
-    """Carry a plan out as one step that can be taken back, and return the folder of what was there before.
+    """Carry a plan out as one undoable step, and return the folder with the former files.
 
-    ``owner`` is what the plan was made of: where a file has changed since, nothing is done.
+    ``owner`` is what the plan was made from: if a file has changed since, nothing is done.
     """
     planned = {path: _planned(owner, path) for path in plan.changes}
     with updates.locked():
@@ -163,7 +163,7 @@ def _take_back_what_was_cut_off(updates: Updates, *, write: bool) -> tuple[str, 
 
 
 def _store_of(project: Path, manifest: Manifest, named: Path | None) -> tuple[Path | None, str]:
-    """Return the store to read, or None and why there is none."""
+    """Return the store to read, or None and the reason."""
     if named is not None:
         root = find_store(named)
         if (root / MANIFEST).exists():
@@ -183,7 +183,7 @@ def _store_of(project: Path, manifest: Manifest, named: Path | None) -> tuple[Pa
 
 
 def _order_now(manifest: Manifest, target: Target, project: Path, root: Path | None) -> Order:
-    """Return what to render with what is installed; questions that are no longer asked need no answer."""
+    """Return what to render with the installed memkit; questions that are no longer asked need no answer."""
     content = with_defaults(manifest.content) if root is None else content_of(root, manifest.content.wired)
     answers = {key: value for key, value in manifest.answers.items() if key in target.questions}
     wheel = None if manifest.runtime.ejected else installed_runtime()
@@ -198,7 +198,7 @@ def _order_now(manifest: Manifest, target: Target, project: Path, root: Path | N
 
 
 def _behind(manifest: Manifest, goal: Manifest, *, has_runtime: bool) -> Iterator[str]:
-    """Yield in what a project is not what a render for ``goal`` would give; a changed policy comes first."""
+    """Yield how a project differs from a render for ``goal``; a changed policy comes first."""
     yield from _changes_of_store(with_defaults(manifest.content), with_defaults(goal.content))
     if manifest.templates.digest != goal.templates.digest:
         yield f"templates {manifest.templates.version} → {goal.templates.version}"
@@ -217,7 +217,7 @@ def _folder(manifest: Manifest) -> str:
 
 
 def _changes_of_store(old: Content, new: Content) -> Iterator[str]:
-    """Yield what the store holds otherwise than when the project was rendered."""
+    """Yield what changed in the store since the project was rendered."""
     before, after = old.digests(), new.digests()
     for kind, word in (("policies", "policy"), ("settings", "settings"), ("skills", "skill"), ("domains", "domain")):
         for name in sorted(before[kind].keys() | after[kind].keys()):
@@ -226,13 +226,13 @@ def _changes_of_store(old: Content, new: Content) -> Iterator[str]:
 
 
 def _tools_gained(root: Path, old: Content, new: Content) -> list[Mapping[str, Any]]:
-    """Return the store's own tools that the project does not run yet, or runs otherwise."""
+    """Return the store's own tools that the project does not run yet, or runs differently."""
     known = list(old.settings["tools"])
     return [tool for tool in own_tools(root, new.settings["tools"]) if tool not in known]
 
 
 def _require_trust_in_tools(root: Path, old: Content, new: Content) -> None:
-    """Raise ``NotTrusted`` where a store that nobody trusted would put tools into a project, which runs them."""
+    """Raise ``NotTrusted`` if an untrusted store would add tools to a project, which runs them."""
     gained = _tools_gained(root, old, new)
     if gained:
         named = ", ".join(one_line(str(tool["name"]), 40) for tool in gained)
@@ -245,7 +245,7 @@ def _what_happened(name: str, before: Mapping[str, str], after: Mapping[str, str
 
 
 def _bring_wheel(plan: UpdatePlan, manifest: Manifest, wheel: RuntimeWheel, old: bytes | None) -> None:
-    """Add to a plan that the installed runtime takes the place of the project's."""
+    """Add to a plan that the installed runtime replaces the project's."""
     path, new = vendored_path(manifest.runtime), vendored_path(Runtime.of(wheel))
     if old is not None and path != new:
         plan.changes[path] = None
@@ -266,7 +266,7 @@ def _refuse_marks(project: Path) -> None:
 
 
 def _planned(owner: OwnerFiles, path: str) -> OwnFile | None:
-    """Return the owner's file that a change replaces; no change is made of anything else."""
+    """Return the owner's file that a change replaces; nothing else is changed."""
     own = owner.at(path)
     assert own is None or isinstance(own, OwnFile)
     return own
@@ -274,7 +274,7 @@ def _planned(owner: OwnerFiles, path: str) -> OwnFile | None:
 
 @dataclass(frozen=True)
 class UndoneUpdate:
-    """An update that was taken back."""
+    """An update that was undone."""
 
     project: Path
     journal: UpdateJournal
@@ -282,11 +282,11 @@ class UndoneUpdate:
 
 
 def undo_update(folder: Path | None) -> UndoneUpdate:
-    """Put back every file that the last update of the project at ``folder``, or around it, changed.
+    """Restore every file that the last update of the project at ``folder``, or around it, changed.
 
     Raises:
         ProjectFault: An update was cut off.
-        NotFound: There is no update to take back.
+        NotFound: There is no update to undo.
         NegativeAnswer: A file was edited since the update; nothing was changed.
     """
     updates = Updates(find_project(folder))
@@ -300,22 +300,22 @@ def undo_update(folder: Path | None) -> UndoneUpdate:
 
 @dataclass(frozen=True)
 class Ejected:
-    """A project that has the sources of its runtime now."""
+    """A project that now contains the sources of its runtime."""
 
     project: Path
     version: str
-    """Of the runtime."""
+    """The runtime's version."""
     files: tuple[str, ...]
-    """What was written or taken away, the sources aside."""
+    """Files written or removed, except the sources."""
 
 
 def eject_runtime(folder: Path | None) -> Ejected:
-    """Put the sources of the project's own wheel into ``memkit_runtime/``, and name the wheel nowhere any more.
+    """Put the sources of the project's own wheel into ``memkit_runtime/``, and remove all references to the wheel.
 
     Raises:
         ProjectFault: There is no project, or its wheel is missing or was changed.
-        UsageError: The sources lie there already, or something else does.
-        NegativeAnswer: What names the wheel was edited, so that it cannot be taken out.
+        UsageError: The sources are there already, or something else is.
+        NegativeAnswer: A file that names the wheel was edited, so that the reference cannot be removed.
     """
     project = find_project(folder)
     manifest = read_manifest(project)
@@ -340,7 +340,7 @@ def _refuse_unless_free(project: Path, manifest: Manifest) -> None:
 
 
 def _plan(owner: OwnerFiles, manifest: Manifest) -> UpdatePlan:
-    """Return what becomes of the files that name the wheel: the project is rendered as it was, but without it."""
+    """Return what becomes of the files that name the wheel: the project is rendered as before, without it."""
     then = target_then(manifest, target_now(manifest))
     order = Order(
         then,

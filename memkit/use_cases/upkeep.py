@@ -1,4 +1,4 @@
-"""Keep a store in order: forget, consolidate, check, repair, index, migrate."""
+"""Maintain a store: forget, consolidate, check, repair, index, migrate."""
 
 from __future__ import annotations
 
@@ -56,22 +56,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep retired, what stays, and what it took off this machine for good."""
+    """What a sweep retired, what stays, and what it deleted from this machine for good."""
 
     retired: tuple[Due, ...]
     kept: int
     turns: int = 0
     """Turns of episodic memory that were older than ``recall.ttl``."""
     sessions: int = 0
-    """Sessions that nobody went on with for as long."""
+    """Sessions unused for as long."""
     audit_months: int = 0
-    """Months of the audit log that lie before ``audit.keep``."""
+    """Months of the audit log before ``audit.keep``."""
     counts: int = 0
-    """Access counts of records that are no more."""
+    """Access counts of records that no longer exist."""
 
 
 def sweep_memory(workspace: Workspace, *, user: str | None = None, dry_run: bool = False) -> Sweep:
-    """Retire what the rules of ``forget`` name, of one user or of all, and let go of what outlived its time here."""
+    """Apply the rules of ``forget`` to one user or to all, and delete what is past its time on this machine."""
     swept = workspace.archive.sweep(user_id=user, dry_run=dry_run)
     if dry_run:
         return Sweep(swept.retired, swept.kept)
@@ -107,12 +107,12 @@ class Consolidation:
 
     done: Consolidated
     branch: str | None = None
-    """None when there was nothing to do, or it was only tried."""
+    """None if there was nothing to do, or for a dry run."""
     commit: str | None = None
     summary: str = ""
-    """For the person who reviews."""
+    """For the reviewing person."""
     notes: tuple[str, ...] = ()
-    """What did not go as it might have."""
+    """Remarks on what went less than perfectly."""
 
 
 def consolidate_memory(
@@ -125,14 +125,14 @@ def consolidate_memory(
 ) -> Consolidation:
     """Consolidate what the last commit holds, of one user or of all, and put the result on ``branch`` as one commit.
 
-    What waits for a commit is committed first. Memory on a server is on no branch: there it is carried out at once, and
-    ``dry_run`` is what a person reviews. The result is prepared in memory, on the workers of ``executor`` where one is
-    named, so the working tree, what is staged and the branch that is checked out stay as they are, and a run that is
+    Uncommitted memory is committed first. Memory on a server is on no branch: there it is carried out at once, and
+    ``dry_run`` is what a person reviews. The result is prepared in memory, on the workers of ``executor`` if one is
+    named, so the working tree, the index and the checked-out branch stay as they are, and a run that is
     killed leaves nothing.
 
     Raises:
-        EnvironmentFault: The store lies in no repository, or the scheduler cannot be reached.
-        UsageError: The branch is there already, the repository has no commit yet, or nobody knows the executor.
+        EnvironmentFault: The store is not in a repository, or the scheduler cannot be reached.
+        UsageError: The branch exists already, the repository has no commit yet, or the executor is unknown.
     """
     name = branch or f"memkit/consolidate-{workspace.clock():%Y-%m-%d}"
     work = _OnBranch.begun(workspace, name, "consolidated", dry_run, reads=False)
@@ -158,7 +158,7 @@ def consolidate_memory(
 
 
 class _ConsolidatedPart(NamedTuple):
-    """What consolidating some users came to."""
+    """The result of consolidating some users."""
 
     done: Consolidated
     added: Mapping[str, bytes]
@@ -175,11 +175,11 @@ def _consolidated(
     Args:
         workspace: The store.
         users: Whose memory.
-        base: The commit; empty where a server holds the archive.
-        month: Of the shards that are added to.
-        writer: Of these shards.
+        base: The commit; empty if a server holds the archive.
+        month: The month of the shards to append to.
+        writer: The writer of these shards.
         draws: Whether sessions that ended unread are marked as read once what lasts is drawn from them; None leaves
-            them alone, as a worker has to: what it marks would be lost with it.
+            them alone, as a worker must: its marks would be lost.
     """
     log = _log_of(workspace, users, base, month, writer)
     retelling = _retelling(workspace)
@@ -198,7 +198,7 @@ def _consolidated(
 
 
 def _everybody(archive: ArchivalStore) -> list[str]:
-    """Return everybody who has records, also those who have only what they share."""
+    """Return all users with records, including those with only shared ones."""
     return sorted({*archive.users(), *(record.user_id for record in archive.records(user_id=NOBODY))})
 
 
@@ -216,10 +216,10 @@ class ReflectionBranch:
 
     done: Reflected
     branch: str | None = None
-    """None when there was nothing to conclude, or it was only tried."""
+    """None if there was nothing to conclude, or for a dry run."""
     commit: str | None = None
     texts: tuple[str, ...] = ()
-    """What the conclusions say, in their order."""
+    """The texts of the conclusions, in order."""
     notes: tuple[str, ...] = ()
 
 
@@ -229,8 +229,8 @@ def reflect_on_memory(
     """Draw conclusions from what the last commit holds, of one user or of all, and put them on ``branch``.
 
     Raises:
-        EnvironmentFault: The store lies in no repository.
-        UsageError: The branch is there already, or the repository has no commit yet.
+        EnvironmentFault: The store is not in a repository.
+        UsageError: The branch exists already, or the repository has no commit yet.
     """
     work = _OnBranch.begun(workspace, branch or f"memkit/reflect-{workspace.clock():%Y-%m-%d}", "reflected", dry_run)
     concluding = Concluding(workspace.language_model()) if workspace.may_ask_provider() else None
@@ -272,13 +272,13 @@ class _OnBranch:
     base: str
     log: BranchLog
     server: PostgresLog | None = None
-    """Where the lines go instead, of memory that lies on no branch."""
+    """The server that the lines go to instead, for memory on no branch."""
 
     @classmethod
     def begun(cls, workspace: Workspace, name: str, writer: str, dry_run: bool, *, reads: bool = True) -> _OnBranch:
-        """Return a log on top of the last commit, after committing what waits; raises where the branch is there.
+        """Return a log on top of the last commit, after committing pending memory; raise if the branch exists.
 
-        With ``reads=False`` it is empty, for what others prepare.
+        With ``reads=False`` it is empty, for lines prepared elsewhere.
         """
         objects = GitObjects(workspace.git)
         base = objects.commit_id("HEAD")
@@ -298,11 +298,11 @@ class _OnBranch:
 
     @property
     def branch(self) -> str | None:
-        """Return the branch; None where there is none to review."""
+        """Return the branch; None if there is none to review."""
         return self.name if self.server is None else None
 
     def committed(self, message: str) -> str | None:
-        """Commit what was written to the log and return the commit's id; on a server it is written there at once."""
+        """Commit what was written to the log and return the commit's id; on a server it is written at once."""
         if self.server is not None:
             from memkit.runtime.backends.moving import Passage, bring
             from memkit.runtime.backends.postgres_sink import PostgresSink
@@ -315,14 +315,14 @@ class _OnBranch:
 
 
 def _retelling(workspace: Workspace) -> Retelling | None:
-    """Return the configured model's way to tell events; the reference model has none of its own."""
+    """Return the configured model's way to retell events; the reference model has none."""
     return Retelling(workspace.language_model()) if workspace.may_ask_provider() else None
 
 
 def _drawn(
     workspace: Workspace, archive: ArchivalStore, user: str, *, marks: bool
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Draw what lasts from sessions that ended without it; return the ids of what was kept, and what to know of it."""
+    """Draw what lasts from sessions that ended without it; return the ids of what was kept, and remarks."""
     notes: list[str] = []
     if workspace.memory_settings.write.extract == "off" or workspace.settings["privacy.long_term"] == "off":
         return (), notes
@@ -354,7 +354,7 @@ def _letters() -> str:
 
 
 def _message(done: Consolidated) -> str:
-    """Return what the commit says: counts and ids, and no word of what is remembered."""
+    """Return the commit message: counts and ids, and no word of any memory."""
     counts = {
         "drawn": len(done.drawn),
         "merged": len(done.merged),
@@ -372,7 +372,7 @@ def _message(done: Consolidated) -> str:
 
 
 def _told(done: Consolidated, archive: ArchivalStore) -> Iterator[str]:
-    """Yield what was done, with the texts, for the person who reviews it."""
+    """Yield what was done, with the texts, for the reviewing person."""
     for id in done.drawn:
         yield from _indented(f"+ {id} (drawn from a conversation)", archive, id)
     for how, items in (("merged from", done.merged), ("summarises", done.summaries)):
@@ -396,7 +396,7 @@ def _indented(head: str, archive: ArchivalStore, record_id: str) -> list[str]:
 
 
 def _account(workspace: Workspace, done: Consolidated) -> None:
-    """Write into the audit log what is on the branch; in this working tree nothing happened yet."""
+    """Write into the audit log what is on the branch; nothing has happened in this working tree yet."""
     event = {"event": "consolidation", "actor": "program", "user_id": None, "ids": [*done.added]}
     workspace.audit.append(event | {"reason": f"{len(done.superseded)} superseded, {len(done.dropped)} dropped"})
 
@@ -415,7 +415,7 @@ class ArchiveReport:
     """Live records of all users."""
     fixed: tuple[ShardProblem, ...]
     problems: tuple[ShardProblem, ...]
-    """What remains."""
+    """The remaining problems."""
     warnings: tuple[ShardProblem, ...]
     sealed: int = 0
     """Lines whose text is sealed."""
@@ -424,12 +424,12 @@ class ArchiveReport:
 
 
 def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None = None) -> ArchiveReport:
-    """Return what is wrong with the archive; with ``fix`` after repairing what needs no person to decide.
+    """Return the archive's problems; with ``fix`` after repairing what needs no person's decision.
 
     Args:
         workspace: The store.
-        fix: Whether to repair what can be.
-        heads: Heads of writers that were kept elsewhere; without them those of the store itself are asked.
+        fix: Whether to make these repairs.
+        heads: Heads of writers that were kept elsewhere; by default those of the store itself.
 
     Raises:
         EnvironmentFault: With ``fix``, when a shard cannot be written.
@@ -468,13 +468,13 @@ def _repaired(workspace: Workspace) -> list[ShardProblem]:
 
 
 def _united(workspace: Workspace, found: Iterable[ShardProblem], heads: Path | None) -> Iterator[ShardProblem]:
-    """Yield what was found in the files, in the chains and by heads, each thing once."""
+    """Yield the problems found in the files, in the chains and by heads, each once."""
     chains = workspace.archive.chain_problems()
     known = {(one.code, one.path, one.line) for one in chains}
     moved = {note.path for note in workspace.archive.chain_notes() if note.code == "moved_back"}
     lost = {one.path for one in chains if one.code == "missing"} | moved
     for one in found:
-        # What the chains know of a line that is gone is more than that git has it.
+        # What the chains know about a missing line is more than that git has it.
         if (one.code, one.path, one.line) not in known and not (one.code == "missing" and one.path in lost):
             yield one
     yield from chains
@@ -485,31 +485,31 @@ def _united(workspace: Workspace, found: Iterable[ShardProblem], heads: Path | N
 
 
 def check_signatures(workspace: Workspace, since: str, signers: Path) -> list[ShardProblem]:
-    """Return the commits since another one that changed memory, policies or skills and that no signer signed."""
+    """Return the commits since ``since`` that changed memory, policies or skills without an allowed signature."""
     return unsigned_commits(workspace.git, since, signers)
 
 
-# Take over, in a person's name, what was changed or is gone.
+# Adopt, in a person's name, what was changed or is gone.
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What a person took over."""
+    """What a person adopted."""
 
     accepted: tuple[str, ...] = ()
     """Ids of the lines whose new text counts as that person's from now on."""
     left: tuple[str, ...] = ()
-    """Why what a line said was not taken over, a sentence each."""
+    """Why lines were not adopted, in one sentence each."""
     gone: int = 0
-    """Lines that are taken for gone."""
+    """Lines accepted as gone."""
 
 
 def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem]], None]) -> Acceptance:
-    """Put back the lines that git has, append what stood there instead in a person's name, and miss nothing any more.
+    """Restore the lines that git has, append the changed texts in a person's name, and stop missing the others.
 
     Args:
         workspace: The store.
-        confirm: Is shown what would be taken over, and raises where the person does not want that.
+        confirm: Receives what would be adopted, and raises if the person does not want that.
 
     Raises:
         EnvironmentFault: A shard cannot be written.
@@ -538,7 +538,7 @@ def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem
 
 
 def _taken_over(workspace: Workspace, one: PutBack) -> str:
-    """Append what a line said as a person's word; return why it was not taken, if it was not."""
+    """Append a line's text as a person's word; return why it was not adopted, if it was not."""
     said, was = one.said, one.original or {}
     owner = str(was.get("user_id") or said.get("user_id") or "")
     if not owner:
@@ -548,7 +548,7 @@ def _taken_over(workspace: Workspace, one: PutBack) -> str:
     archive, reason = workspace.archive, "accepted after a change of its line"
     if "op" in said:
         if was:
-            return ""  # what was said of a record stands again as it was
+            return ""  # the former line about the record holds again
         fields = said.get("fields") or {}
         if said["op"] == "core":
             section = str(said.get("target", "")).removeprefix("core/")
@@ -574,12 +574,12 @@ def _why_not(decision: Decision) -> str:
 
 
 def rebuild_index(workspace: Workspace, *, vectors: bool = False, executor: str | None = None) -> None:
-    """Delete the index and make it anew, on the workers of ``executor`` where one is named.
+    """Delete the index and rebuild it, on the workers of ``executor`` if one is named.
 
-    With ``vectors`` the store agrees on the model of ``retrieval.vectors`` first, and everything is embedded by it.
+    With ``vectors`` the store adopts the model of ``retrieval.vectors`` first, and everything is embedded by it.
 
     Raises:
-        UsageError: The store does not search by meaning, or nobody knows the executor.
+        UsageError: The store does not search by meaning, or the executor is unknown.
         EnvironmentFault: The model cannot be read, the store not be written, or the scheduler not be reached.
     """
     if vectors and workspace.settings["retrieval.vectors"] == "off":
@@ -604,14 +604,14 @@ def _filled(workspace: Workspace, names: Sequence[str], vectors: bool) -> None:
 
 
 def merge_shard_files(ours: Path, theirs: Path) -> tuple[str, ...]:
-    """Put every line of both files into ``ours``, whole or not at all, and return the ids that are in conflict."""
+    """Put every line of both files into ``ours``, completely or not at all, and return the conflicting ids."""
     merged = merge_shards(ours.read_bytes(), theirs.read_bytes())
     write_whole(ours, merged.content)
     return merged.conflicts
 
 
 def merge_written_files(base: Path, ours: Path, theirs: Path) -> list[Clash]:
-    """Put the changes of both files into ``ours`` by what they say; in a conflict with marks, and return the clauses.
+    """Merge the changes of both files into ``ours`` by meaning; mark conflicts, and return the conflicting clauses.
 
     Raises:
         YamlError: One of them does not load.
@@ -627,12 +627,12 @@ def merge_written_files(base: Path, ours: Path, theirs: Path) -> list[Clash]:
     return clashes
 
 
-# Bring a store to the format that this version writes.
+# Migrate a store to the format that this version writes.
 
 
 @dataclass(frozen=True)
 class Migration:
-    """Where a store stood, where it stands, and what was done between."""
+    """A store's format before and after, and the steps between."""
 
     before: int | None
     """The format that it stated, if any."""
