@@ -1,4 +1,4 @@
-"""What the files of a project gain when it becomes a store; what stands in them stays as it is, line ends too."""
+"""The additions to a project's files when it becomes a store; existing content stays as it is, line ends too."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from memkit.store.yaml_edit import edited
 IGNORE, ATTRIBUTES, HOOKS = ".gitignore", ".gitattributes", ".pre-commit-config.yaml"
 _ABOUT_MACHINE = re.compile(rf"!?/?(\*\*/)?{re.escape(MACHINE)}(/(\*\*?)?)?\s*")
 WHOLE = ("skills", "policies", "domains", "archive")
-"""Folders that are the store's alone, so that all in them is kept where something is."""
+"""Folders that belong to the store alone, so that anything in them is kept."""
 
 
 @dataclass(frozen=True)
 class Addition:
-    """A file that is there and gains lines."""
+    """An existing file that gains lines."""
 
     path: str
     """Relative to the store; above it for what belongs to the whole repository."""
@@ -31,7 +31,7 @@ class Addition:
 
     @property
     def lines(self) -> list[str]:
-        """Return each line that is new."""
+        """Return each new line."""
         return [line[2:] for line in difflib.ndiff(*self._sides()) if line.startswith("+ ")]
 
     def diff(self) -> Iterator[str]:
@@ -44,7 +44,7 @@ class Addition:
 
 
 def with_lines(before: bytes, lines: Sequence[str]) -> bytes:
-    r"""Return a file with ``lines`` at its end, ended as its own lines are.
+    r"""Return a file with ``lines`` appended, using its own line ends.
 
     >>> with_lines(b"*.pyc\r\n*.log", ["/x"])
     b'*.pyc\r\n*.log\r\n/x\r\n'
@@ -58,7 +58,7 @@ def with_lines(before: bytes, lines: Sequence[str]) -> bytes:
 
 
 def with_ignored(before: bytes, wanted: Iterable[str], kept: Iterable[str]) -> bytes:
-    """Return a ``.gitignore`` that ignores what is ``wanted``, and none of the paths that have to be ``kept``."""
+    """Return a ``.gitignore`` that ignores what is ``wanted``, and none of the paths that must be ``kept``."""
     present = before.decode("utf-8", "replace").splitlines()
     missing = [f"!/{path}" for path in kept]
     about = [line for line in present if _ABOUT_MACHINE.fullmatch(line)]
@@ -71,7 +71,7 @@ def with_ignored(before: bytes, wanted: Iterable[str], kept: Iterable[str]) -> b
 
 
 def paths_to_keep(ignored: Iterable[str]) -> list[str]:
-    """Return what of a ``.gitignore`` has to be taken back for some ignored paths, folders before what is in them.
+    """Return the paths that a ``.gitignore`` must un-ignore for some ignored paths, folders before their contents.
 
     >>> paths_to_keep(["skills/a.yaml", ".github/workflows/memkit.yml", "README.md"])
     ['skills/', 'skills/**', '.github/', '.github/workflows/', '.github/workflows/memkit.yml', 'README.md']
@@ -89,13 +89,13 @@ def paths_to_keep(ignored: Iterable[str]) -> list[str]:
 
 
 def with_attributes(before: bytes, wanted: Iterable[str]) -> bytes:
-    """Return a ``.gitattributes`` that has the rules about shards; what it says of other files is the project's."""
+    """Return a ``.gitattributes`` that has the rules for shards; its rules for other files are the project's."""
     present = {line.split()[0].lstrip("/") for line in before.decode("utf-8", "replace").splitlines() if line.split()}
     return with_lines(before, [line for line in wanted if line.split()[0] not in present | {"*"}])
 
 
 def with_hook(before: bytes, ours: str) -> bytes | None:
-    """Return a configuration of pre-commit with the hook of ``ours``; None where nobody can tell where it belongs."""
+    """Return a pre-commit configuration with the hook of ``ours``; None if its place cannot be determined."""
     try:
         text, wanted = before.decode("utf-8"), load_yaml(ours).data["repos"]
         data = _plain(text)
@@ -116,12 +116,12 @@ def with_hook(before: bytes, ours: str) -> bytes | None:
 
 
 def _plain(text: str) -> Any:
-    """Return what a configuration says, as pre-commit reads it."""
+    """Return the content of a configuration, as pre-commit reads it."""
     return pyyaml.safe_load(text) or {}
 
 
 def _inserted(text: str, ours: str) -> str | None:
-    """Return the text with our item behind the last one of its list, in the list's own indentation."""
+    """Return the text with our item after the last one of its list, in the list's own indentation."""
     root = pyyaml.compose(text, pyyaml.SafeLoader)
     if not isinstance(root, pyyaml.MappingNode):
         return None
@@ -132,7 +132,7 @@ def _inserted(text: str, ours: str) -> str | None:
     last = found[0].value[-1]
     end = last.end_mark.line if last.end_mark.column == 0 else last.end_mark.line + 1
     while end and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
-        end -= 1  # comments and blank lines behind the list belong to what follows
+        end -= 1  # comments and blank lines after the list belong to what follows
     margin = " " * found[0].start_mark.column
     items = [line[2:] for line in ours.splitlines()[1:]]
     head = "".join(lines[:end]).encode()
@@ -141,7 +141,7 @@ def _inserted(text: str, ours: str) -> str | None:
 
 
 def _appended(text: str, ours: str) -> str | None:
-    """Return the text as an editor that knows YAML would change it: a list on one line, or an empty one."""
+    """Return the text as a YAML-aware editor would change it, for a list on one line or an empty one."""
     item = load_yaml(ours).data["repos"][0]
 
     def change(document: Any) -> None:
@@ -151,5 +151,5 @@ def _appended(text: str, ours: str) -> str | None:
 
 
 def left_for_a_person(path: str, ours: str) -> str:
-    """Return what to say of a file that nobody could add to."""
+    """Return the message about a file that could not be extended."""
     return f"{path} was left as it is: nobody can tell where a hook belongs in it. Add this yourself:\n{ours}"

@@ -1,12 +1,12 @@
-"""What a store would run, import or ask if it could, and which keys it may use: all that a person has to agree to.
+"""What a store would run, contact or import, and which keys it may use: everything that needs a person's consent.
 
 A store may come from anywhere. Its ``memkit.yaml`` can name a provider, a model's folder and tools, its skills carry
 commands as checks, and an evaluator of evolution is code. Each of these is an ``Allowance``. What they name, and what
 such code could import or start, is read as well: the digest changes when any of it does.
 
-A store names its keys in ``memkit.yaml``, and anybody can write there what another store's keys are called. So a name
-opens nothing: a clone may use keys that were made in it, that a person imported there, or for which a person trusted
-it. What says so is a file in the clone's own state, a place that nobody else can name (``runtime/memory/log/clone``).
+A store names its keys in ``memkit.yaml``, and anybody can write the name of another store's keys there. So a name
+grants nothing: a clone may use keys that were made in it, that a person imported there, or for which a person trusted
+it. This is recorded in a file in the clone's state, a place that nobody else can name (``runtime/memory/log/clone``).
 It moves with the store, and no copy has it.
 """
 
@@ -31,11 +31,11 @@ from memkit.store.layout import MANIFEST, SCHEMA_FILES, file_bytes, keys_home
 
 KEY_ID = re.compile(r"[a-z0-9]{16,64}")
 FILE = "keys"
-"""The file in the clone's own state: a key_id a line."""
+"""The file in the clone's own state: one key_id per line."""
 
 
 def keys_file(root: Path) -> Path | None:
-    """Return the file that names the keys that this clone may use; None where it can keep nothing of its own."""
+    """Return the file that lists the keys that this clone may use; None if it has no state of its own."""
     try:
         return own_state(root) / FILE
     except NothingOfItsOwn:
@@ -43,12 +43,12 @@ def keys_file(root: Path) -> Path | None:
 
 
 def may_use_keys(root: Path, key_id: str) -> bool:
-    """Return whether the clone at ``root`` may use the keys called ``key_id``."""
+    """Return whether the clone at ``root`` may use the keys named ``key_id``."""
     return key_id in _allowed_keys(keys_file(root))
 
 
 def allow_keys(root: Path, key_id: str) -> None:
-    """Let the clone at ``root`` use these keys; raises ``EnvironmentFault`` where that cannot be kept."""
+    """Allow the clone at ``root`` to use these keys; raise ``EnvironmentFault`` if that cannot be recorded."""
     try:
         file = own_state(root) / FILE
     except NothingOfItsOwn as error:
@@ -58,7 +58,7 @@ def allow_keys(root: Path, key_id: str) -> None:
 
 
 def forbid_keys(root: Path) -> bool:
-    """Let the clone at ``root`` use no keys any more, and return whether it could use any."""
+    """Forbid the clone at ``root`` to use any keys, and return whether it could use any."""
     file = keys_file(root)
     if file is None or not _allowed_keys(file):
         return False
@@ -70,7 +70,7 @@ def forbid_keys(root: Path) -> bool:
 
 
 def keys_asked_for(root: Path, key_id: object) -> str | None:
-    """Return the name of keys that lie on this machine and that the clone at ``root`` would need a word for."""
+    """Return the name of keys on this machine that the clone at ``root`` would need permission for."""
     if not isinstance(key_id, str) or not KEY_ID.fullmatch(key_id) or may_use_keys(root, key_id):
         return None
     with suppress(UsageError):  # no such place
@@ -87,17 +87,17 @@ def _allowed_keys(file: Path | None) -> list[str]:
 
 
 _OUTPUTS = "outputs"
-"""Where memkit writes whole projects, which count only where something that runs names the folder."""
+"""Where memkit writes whole projects, which count only if something that runs names the folder."""
 _WRITTEN = {"skills", "policies", "domains", "archive", ".github"}
 _TEXTS = {".yaml", ".yml", ".json", ".jsonl", ".csv", ".hddl"}
-"""What lies in such folders, beside code that somebody put there."""
+"""Files that usually are in such folders, besides code that somebody put there."""
 _OF_GIT = {".gitignore", ".gitattributes", ".gitmodules", ".gitkeep"}
 _CODE = {
     ".bash", ".bat", ".cjs", ".class", ".dll", ".dylib", ".fish", ".jar", ".jl", ".js", ".lua", ".mjs", ".mk", ".php",
     ".pl", ".pm", ".ps1", ".py", ".pyc", ".pyd", ".pyz", ".r", ".rb", ".sh", ".so", ".ts", ".wasm", ".zsh",
 }  # fmt: skip
 _RECIPES = {"makefile", "gnumakefile", "justfile", "rakefile", "package.json"}
-"""Files, in small letters, that programs take orders from without being told their names."""
+"""Files, in lower case, that programs take orders from without being given their names."""
 _JUDGES = re.compile(rb"^(?:async )?def evaluate", re.MULTILINE)
 _EVALUATOR = "evaluator.py"
 
@@ -108,21 +108,21 @@ class Allowance(NamedTuple):
     kind: str
     """``tool``, ``check``, ``evaluator``, ``hook``, ``key``, or one of those of ``CHOICES``, such as ``provider``."""
     what: str
-    """In plain words, to go on after "It may"."""
+    """In plain words, to follow "It may"."""
 
     def to_data(self) -> dict[str, str]:
-        """Return it as JSON shows it."""
+        """Return it as JSON data."""
         return {"kind": self.kind, "what": self.what}
 
 
 class Demands(NamedTuple):
-    """All that a store would run or ask."""
+    """Everything that a store would run or contact."""
 
     allows: tuple[Allowance, ...]
     parts: Mapping[str, str]
-    """Each thing that counts, such as ``tool deploy`` or ``file tools/deploy.py``, with a digest of it."""
+    """Each relevant part, such as ``tool deploy`` or ``file tools/deploy.py``, with its digest."""
     evaluators: frozenset[str] = frozenset()
-    """Files that may judge what evolves, by path in the store."""
+    """Files that may evaluate evolving programs, by path in the store."""
     checks: frozenset[tuple[str, ...]] = frozenset()
     """The commands of skills' checks."""
     key_id: str | None = None
@@ -130,22 +130,22 @@ class Demands(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Return what stands for all of it, and for nothing else."""
+        """Return a digest that identifies all of it."""
         return _digest(dict(self.parts))
 
     def with_keys_in_use(self) -> Demands:
-        """Return what is left to allow once the clone may use its keys, which is noted with the clone itself."""
+        """Return what remains to be allowed once the clone may use its keys, which its own state records."""
         left = tuple(allowance for allowance in self.allows if allowance.kind != "key")
         parts = {name: digest for name, digest in self.parts.items() if name != f"key {self.key_id}"}
         return self._replace(allows=left, parts=parts, key_id=None)
 
 
 class StoreChoice(NamedTuple):
-    """A setting by which a store chooses what is asked or loaded."""
+    """A setting by which a store chooses what is contacted or loaded."""
 
     kind: str
     harmless: tuple[str, ...]
-    """Values that ask nobody, or nobody else."""
+    """Values that contact nobody, or nobody else."""
     words: str
 
 
@@ -166,12 +166,12 @@ CHOICES: Mapping[str, StoreChoice] = {
 
 
 def demands_of(root: Path) -> Demands:
-    """Return what the store at ``root`` would run or ask, as its files are now and whatever the environment says."""
+    """Return what the store at ``root`` would run or contact, as its files are now, whatever the environment says."""
     return _Reading(root.resolve(), load_settings(root, {})).demands()
 
 
 def choice_allowance(key: str, value: str) -> Allowance:
-    """Return what a setting of ``CHOICES`` asks for."""
+    """Return the allowance that a setting of ``CHOICES`` requires."""
     from memkit.runtime.backends.interface import without_secrets
 
     shown = without_secrets(value) if key.startswith("backends.") and "://" in value else value
@@ -179,7 +179,7 @@ def choice_allowance(key: str, value: str) -> Allowance:
 
 
 def tool_allowance(tool: Mapping[str, Any]) -> Allowance:
-    """Return what a declared tool asks for."""
+    """Return the allowance that a declared tool requires."""
     run = tool["run"]
     if isinstance(run, str):
         module, _, function = run.partition(":")
@@ -188,7 +188,7 @@ def tool_allowance(tool: Mapping[str, Any]) -> Allowance:
 
 
 def check_allowance(skill: str, run: Sequence[str]) -> Allowance:
-    """Return what a check of a skill asks for."""
+    """Return the allowance that a skill's check requires."""
     return Allowance("check", f"run `{shlex.join(run)}`, to check the skill {skill}")
 
 
@@ -201,7 +201,7 @@ class _Reading:
         self._allows: list[Allowance] = []
         self._parts: dict[str, str] = {}
         self._words: set[str] = set()
-        """All that tools and checks are started with."""
+        """The words of all commands of tools and checks."""
         self._named: set[str] = set()
         """The files that are started, by path in the store."""
         self._checks: set[tuple[str, ...]] = set()
@@ -234,7 +234,7 @@ class _Reading:
                 continue
             self._part(f"setting {key}", str(value))
             self._allows.append(choice_allowance(key, str(value)))
-            self._name([str(value).partition(":")[2]])  # such as the file of a script
+            self._name([str(value).partition(":")[2]])  # for example the file of a script
 
     def _read_tools(self) -> None:
         for number, tool in enumerate(own_tools(self._root, self._settings["tools"]), 1):
@@ -269,13 +269,13 @@ class _Reading:
             self._part(f"hook {os.path.relpath(path, self._root)}", [os.access(path, os.X_OK), _content_digest(path)])
 
     def _part(self, name: str, content: Any) -> None:
-        """Note a thing that counts; of two that have one name both do."""
+        """Record a relevant part; two with the same name both count."""
         self._parts[name] = _digest([self._parts.get(name), content])
 
     def _name(self, run: Sequence[str]) -> None:
-        """Note the first file that a list names, which is the program or its text; what follows is told to that.
+        """Record the first file that a command names, which is the program or its source; the rest are its arguments.
 
-        What git tracks counts anyway, and what else looks like code; ``tee`` is told where to write.
+        Files tracked by git count anyway, as does anything that looks like code; ``tee`` only writes to its argument.
         """
         self._words.update(run)
         for word in run if run[0] != OUTBOX[0] else ():
@@ -298,7 +298,7 @@ class _Reading:
 
 
 def _checks_in(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield name and command of each check in a skill's file; of one that does not load, nothing runs."""
+    """Yield name and command of each check in a skill's file; a file that fails to load runs nothing."""
     from memkit.store.yaml import YamlError, load_yaml
 
     try:
@@ -316,8 +316,8 @@ def _checks_in(path: Path) -> Iterator[tuple[str, list[str]]]:
 def _counts(root: Path, path: str, tracked: bool) -> bool:
     """Return whether code of the store could import, start or obey the file.
 
-    Of what git tracks, which a pull can change, everything could but texts for people and what memkit itself writes.
-    Of the rest, which is this machine's own, only what looks like code: tools leave their files where they run.
+    Of the files tracked by git, which a pull can change, all count except texts for people and memkit's own output.
+    Of the others, which are this machine's own, only those that look like code: tools leave their files where they run.
     """
     place = PurePosixPath(path)
     if path == MANIFEST or path in SCHEMA_FILES.values() or place.suffix == ".md" or place.name in _OF_GIT:
@@ -350,7 +350,7 @@ def _listed(root: Path) -> dict[str, bool]:
             path, tracked = entry[2:].rstrip("/"), not entry.startswith("?")
             inner = _walked(root, root / path) if (root / path).is_dir() and not (root / path).is_symlink() else [path]
             listed |= dict.fromkeys(inner, tracked)
-    if MANIFEST not in listed:  # no repository, or one that leaves out the whole store
+    if MANIFEST not in listed:  # no repository, or one that ignores the whole store
         listed = dict.fromkeys(_walked(root, root), True)
     return listed
 
@@ -368,7 +368,7 @@ def _content_digest(path: Path) -> str:
         if path.is_symlink():
             return _digest(["link", str(path.readlink())])
         if path.exists() and not path.is_file():
-            return "special"  # a pipe would be read for ever
+            return "special"  # reading a pipe would never end
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:

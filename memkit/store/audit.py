@@ -1,4 +1,4 @@
-"""The audit log: what was written, read, refused and decided, one JSON object a line, on this machine only."""
+"""The audit log: what was written, read, refused and decided, one JSON object per line, on this machine only."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ APPENDING = os.O_RDWR | os.O_APPEND | os.O_CREAT
 _DEEDS = frozenset({
     "at", "event", "actor", "user_id", "session_id", "turn_id", "ids", "candidates", "tool", "decision", "outcome",
 })  # fmt: skip
-"""Keys that tell that something was done, and not in which words."""
+"""Keys that record that something was done, but not in which words."""
 _NEVER_SEALED = frozenset({"key", "export", "restored", "erasure", "token"})
-"""Events of which a program alone says all."""
+"""Events whose content comes from programs alone."""
 _KEYS = ("at", "event", "actor", "user_id", "ids", "query", "candidates", "reason")
 
 
 LONGEST = 4_000
-"""Characters of the arguments of one call that the log keeps; longer ones are not kept at all."""
+"""The most characters of one call's arguments that the log keeps; longer ones are not kept at all."""
 
 
 def recordable(values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return arguments as the log keeps them: secrets masked; ``None`` for what is no plain data or too long."""
-    from memkit.runtime.memory.gate.secrets import masked_tree  # what finds secrets takes longer to load than a search
+    """Return arguments as the log stores them, with secrets masked; ``None`` if they are not plain data or too long."""
+    from memkit.runtime.memory.gate.secrets import masked_tree  # finding secrets takes longer to load than a search
 
     try:
         spelled = json.dumps(values, ensure_ascii=False)
@@ -46,7 +46,7 @@ class AuditLog:
     """Append events to ``<folder>/<YYYY-MM>.jsonl`` and read them back.
 
     An event is ``{at, event, actor, user_id, ids, query, candidates, reason}``; absent values are null. Free text is
-    masked before it gets here, and sealed with its user's key where the store seals; a user without a key leaves no
+    masked before it gets here, and sealed with its user's key if the store seals; a user without a key leaves no
     words here. The log is an account, not an acknowledgement, so it is not synced to the disk.
     """
 
@@ -55,12 +55,12 @@ class AuditLog:
         self._clock = clock
         self._sealer = sealer
         self.is_kept = True
-        """False while nothing that happens may leave a trace."""
+        """False while events must not leave a trace."""
         self.told: Callable[[Event], None] | None = None
-        """Is told of each event as well, such as telemetry."""
+        """Receives each event as well, for example for telemetry."""
 
     def append(self, event: Event) -> None:
-        """Write one event; a log that cannot be written never stops the work it tells about."""
+        """Write one event; a log that cannot be written never stops the work it records."""
         if not self.is_kept:
             return
         if self.told is not None:
@@ -82,7 +82,7 @@ class AuditLog:
             os.close(handle)
 
     def _opened(self, name: str) -> int:
-        """Return a month of the log, opened to add to it; its folder is mostly there."""
+        """Return a month of the log, opened for appending; its folder usually exists."""
         try:
             return open_regular(self._folder / name, APPENDING)
         except FileNotFoundError:
@@ -90,7 +90,7 @@ class AuditLog:
             return open_regular(self._folder / name, APPENDING)
 
     def drop_before(self, moment: datetime) -> int:
-        """Delete the months that lie wholly before a moment, and return how many.
+        """Delete the months that end before a moment, and return how many.
 
         A month is deleted as a file and never rewritten, because other processes append to it.
         """
@@ -100,7 +100,7 @@ class AuditLog:
         return len(old)
 
     def withhold(self, user_id: str, session_id: str) -> int:
-        """Blank what was said in the events of a session and return how many those are; that they happened stays.
+        """Blank what was said in the events of a session and return their number; that they happened stays.
 
         Each line keeps its length, because other processes append to the file meanwhile.
         """
@@ -114,7 +114,7 @@ class AuditLog:
                     if entry and (entry.get("user_id"), entry.get("session_id")) == (user_id, session_id):
                         os.pwrite(file.fileno(), _blanked(entry).ljust(len(line.rstrip(b"\n"))), place)
                         withheld += 1
-                    elif entry is None:  # cut short: nobody can tell whose words these are
+                    elif entry is None:  # cut short: it is unknown whose words these are
                         os.pwrite(file.fileno(), b" " * len(line.rstrip(b"\n")), place)
                     place += len(line)
         return withheld
@@ -134,14 +134,14 @@ class AuditLog:
                     yield entry
 
     def of_user(self, user_id: str) -> Iterator[tuple[str, Event]]:
-        """Yield the events of one user, each with the month in whose file it stands."""
+        """Yield the events of one user, each with the month of its file."""
         for path in sorted(self._folder.glob("????-??.jsonl")):
             for entry in self._entries(path, user_id):
                 if entry.get("user_id") == user_id:
                     yield path.stem, entry
 
     def bring_back(self, user_id: str, month: str, events: Iterable[Event]) -> int:
-        """Put events back into the file of their month, and return how many did not stand in it already."""
+        """Put events back into the file of their month, and return how many were not in it already."""
         new = 0
         path = self._folder / f"{month}.jsonl"
         here = self._entries(path, user_id) if path.exists() else iter(())
@@ -160,17 +160,17 @@ class AuditLog:
         return new
 
     def _hidden(self, event: Event) -> Event:
-        """Return an event as it is written: what a program says of keys and copies has to be readable without any."""
+        """Return an event as it is written: programs' events about keys and copies must be readable without a key."""
         if event.get("user_id") is None or event["event"] in _NEVER_SEALED:
             return event
         try:
             hidden = self._sealer().seal(event, create=False)
-        except MemkitError:  # the key is damaged, or what seals is not installed
+        except MemkitError:  # the key is damaged, or the sealing library is not installed
             hidden = {"at": event["at"], "user_id": event["user_id"]}
         return event if hidden is event else {**hidden, "event": event["event"]}
 
     def _entries(self, path: Path, user: str | None) -> Iterator[Event]:
-        """Yield the events in a file, opened where they are this user's; without a user, all."""
+        """Yield the events in a file, opened if they are this user's; without a user, all."""
         with os.fdopen(open_regular(path, os.O_RDONLY), encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 if (entry := self._entry(line, user)) is not None:
@@ -194,7 +194,7 @@ def _line(event: Event) -> str:
 
 
 def _line_end(handle: int) -> bytes:
-    """Return what ends the last line of a file, where a full disk or a kill cut that short."""
+    """Return the line end that is missing where a full disk or a kill cut a file's last line short."""
     size = os.fstat(handle).st_size
     return b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
 

@@ -1,4 +1,4 @@
-"""What git knows of an archive: its chains and who signed, and the log as a commit holds it."""
+"""What git knows of an archive: its chains and their signers, and the log as of a commit."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from memkit.store.git_objects import BlobFile, GitObjects, TreeEntry
 
 HEADS = "archive/heads"
-"""Where the heads of each writer lie, for copies of them to be kept elsewhere."""
+"""The folder of each writer's heads, from which copies can be kept elsewhere."""
 MAIN = ("main", "master")
-"""Branches that others are made from and merged into."""
+"""Branches that others are created from and merged into."""
 SIGNED = ("archive", "policies", "skills")
-"""What somebody may ask to be changed by signed commits only."""
+"""Folders that may be required to change only by signed commits."""
 _CHANGE = re.compile(r":\d+ \d+ [0-9a-f]+ (?P<blob>[0-9a-f]+) [A-Z]\d*\t")
 _VERIFIERS = {
     "gpg.ssh.program": "ssh-keygen", "gpg.program": "gpg", "gpg.openpgp.program": "gpg", "gpg.x509.program": "gpgsm",
@@ -60,7 +60,7 @@ _UNSIGNED = "The commit changes {} and is not signed by one of the given signers
 
 
 def _objects(git: Git) -> GitObjects:
-    from memkit.store.git_objects import GitObjects  # a commit alone asks for none
+    from memkit.store.git_objects import GitObjects  # looking at a single commit needs none
 
     return GitObjects(git)
 
@@ -82,7 +82,7 @@ def was_earlier(git: Git, shard: str, data: bytes | None, links: Sequence[str]) 
 
 
 def lines_as_written(git: Git, path: str) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """Yield every line of a shard that git has and that fits its link, and what it says; the oldest state first."""
+    """Yield every line of a shard in git that fits its link, and its content; the oldest state first."""
     blobs = [blob for blob in _versions(git, path) if blob.strip("0")]
     contents = _objects(git).read_many(dict.fromkeys(blobs))
     seen = set[bytes]()
@@ -96,7 +96,7 @@ def lines_as_written(git: Git, path: str) -> Iterator[tuple[bytes, dict[str, Any
 def line_as_written(
     git: Git, path: str, id: str, claimed: bytes, genuine: Callable[[Mapping[str, JSON]], bool]
 ) -> bytes | None:
-    """Return the ``genuine`` line that git had first, of an id or with a link, as it was linked last."""
+    """Return git's first ``genuine`` line with an id or a link, as it was linked last."""
     meant = [
         (line, unplaced(data))
         for line, data in lines_as_written(git, path)
@@ -106,10 +106,10 @@ def line_as_written(
 
 
 def heads_in(place: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
-    """Yield the heads that a file or a folder holds, each with its writer.
+    """Yield the heads in a file or a folder, each with its writer.
 
     Raises:
-        UsageError: There is no such place, or what lies there holds no head.
+        UsageError: There is no such place, or it holds no head.
     """
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
     if not files:
@@ -122,7 +122,7 @@ def heads_in(place: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
 
 
 def _read_head(path: Path) -> tuple[Mapping[str, JSON], str]:
-    """Return what a file says of a writer, and why it says nothing."""
+    """Return a file's content about a writer, and the error if there is none."""
     try:
         head = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -135,7 +135,7 @@ def _read_head(path: Path) -> tuple[Mapping[str, JSON], str]:
 
 
 def heads_of_store(root: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
-    """Yield the store's own heads that can be read, each with its writer."""
+    """Yield the store's own readable heads, each with its writer."""
     for path in sorted((root / HEADS).glob("*.json")):
         head, why = _read_head(path)
         if not why:
@@ -152,7 +152,7 @@ def damaged_heads(root: Path) -> list[ShardProblem]:
 
 
 def mend_heads(root: Path, archive: ArchiveReader, git: Git) -> list[ShardProblem]:
-    """Write anew the heads that cannot be read, where this clone is the writer or git has them, and return those."""
+    """Rewrite the unreadable heads of which this clone is the writer or git has a copy, and return those."""
     damaged = damaged_heads(root)
     if damaged:
         write_heads(root, archive, git)
@@ -166,11 +166,11 @@ def mend_heads(root: Path, archive: ArchiveReader, git: Git) -> list[ShardProble
 
 
 def write_heads(root: Path, archive: ArchiveReader, git: Git) -> None:
-    """Write down, to be committed and copied elsewhere, how far this clone is as a writer on this branch.
+    """Record, to be committed and copied elsewhere, how far this clone has written on this branch.
 
-    What it is on another branch is written there alone: lines of one may lie here, uncommitted when a person changed
-    branches, and a file that both sides of a merge change is a conflict. On a server it writes by one name on all
-    branches, so that every side branch has a file of its own about that name.
+    Heads of another branch are written only there: its lines may be here, uncommitted when a person changed
+    branches, and a file that both sides of a merge change is a conflict. On a server it writes under one name on all
+    branches, so that every side branch has its own file about that name.
     """
     heads, branch = archive.own_heads(), head_branch(root)
     for writer in _of_other_branches(heads, git, branch):
@@ -187,7 +187,7 @@ def write_heads(root: Path, archive: ArchiveReader, git: Git) -> None:
 
 
 def _of_other_branches(writers: Iterable[str], git: Git, branch: str | None) -> list[str]:
-    """Return those of this clone's names that it has on a branch which is there and not checked out."""
+    """Return this clone's names on a branch that exists and is not checked out."""
     mark = branch_mark(branch) if branch else ""
     named = [writer for writer in writers if "-" in writer and not writer.endswith(f"-{mark}")]
     if not named or not git.is_repository():
@@ -198,12 +198,12 @@ def _of_other_branches(writers: Iterable[str], git: Git, branch: str | None) -> 
 
 
 def tips_of_heads(root: Path) -> set[str]:
-    """Return the links of the lines to which the heads of the store had come."""
+    """Return the links of the lines that the heads of the store point to."""
     return {one["tip"] for _, head in _heads_of_users(root) for one in head["users"].values()}
 
 
 def heads_without(root: Path, links: Collection[str]) -> Iterator[tuple[Path, bytes]]:
-    """Yield the heads of the store that had come to lines which an erasure takes away or links anew, without those."""
+    """Yield the heads of the store that point to lines which an erasure removes or relinks, without those lines."""
     for path, _ in _heads_of_users(root):
         content = path.read_bytes()
         if (rest := head_without(content, links)) != content:
@@ -211,7 +211,7 @@ def heads_without(root: Path, links: Collection[str]) -> Iterator[tuple[Path, by
 
 
 def head_without(content: bytes, links: Collection[str]) -> bytes:
-    """Return a file of heads without the chains that had come to lines with these links; another file as it is."""
+    """Return a file of heads without the chains that end in lines with these links; another file unchanged."""
     head = _head_of_users(content)
     if head is None:
         return content
@@ -223,7 +223,7 @@ def head_without(content: bytes, links: Collection[str]) -> bytes:
 
 
 def _heads_of_users(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the files of heads that read as such; 'fsck' says what is wrong with the others."""
+    """Yield the readable files of heads; 'fsck' reports what is wrong with the others."""
     for path in sorted((root / HEADS).glob("*.json")):
         with suppress(OSError):
             if (head := _head_of_users(path.read_bytes())) is not None:
@@ -243,7 +243,7 @@ def _as_file(head: Mapping[str, Any]) -> bytes:
 
 
 def require_whole(archive: ArchivalStore, git: Git) -> None:
-    """Raise ``StoreFault`` where a commit would bury what is wrong with the lines that it takes in."""
+    """Raise ``StoreFault`` if a commit would bury problems of the lines that it adds."""
     damaged = archive.mended()
     changed = git.status("archive") if damaged else ""
     hidden = [problem for problem in damaged if problem.path in changed]
@@ -257,9 +257,9 @@ def require_whole(archive: ArchivalStore, git: Git) -> None:
 
 
 def lines_of_others(log: Log, git: Git) -> list[ShardProblem]:
-    """Return the shards with lines that no commit has and that this clone did not write.
+    """Return the shards with lines that are in no commit and that this clone did not write.
 
-    They fit their chains, as anybody can reckon them; a commit, signed perhaps, is what would vouch for them.
+    They fit their chains, which anybody can compute; only a commit, possibly signed, could vouch for them.
     """
     is_own = log.witness.is_own if log.witness else lambda writer: True
     others = {shard: writer for shard in log.shards() if not is_own(writer := shard_writer(shard)[0])}
@@ -275,16 +275,16 @@ def lines_of_others(log: Log, git: Git) -> list[ShardProblem]:
 
 
 def unsigned_commits(git: Git, since: str, signers: Path) -> list[ShardProblem]:
-    """Return the commits since another one that changed memory, policies or skills and that no signer signed.
+    """Return the commits since ``since`` that changed memory, policies or skills without an allowed signature.
 
     Args:
         git: The store's repository.
-        since: A commit; it is not asked about itself.
-        signers: The file of the signers, as ``ssh-keygen`` reads it (``allowed_signers``).
+        since: A commit; it is not checked itself.
+        signers: The file of allowed signers, as ``ssh-keygen`` reads it (``allowed_signers``).
 
     Raises:
         UsageError: There is no such commit or file.
-        EnvironmentFault: The store lies in no repository.
+        EnvironmentFault: The store is not in a repository.
     """
     if not signers.is_file():
         raise UsageError(
@@ -297,7 +297,7 @@ def unsigned_commits(git: Git, since: str, signers: Path) -> list[ShardProblem]:
     printed = git.run("rev-list", "--full-history", f"{start}..HEAD", "--", *SIGNED)
     found = []
     for commit in printed.split():
-        # A hostile store's own configuration must neither name the signers nor the program that verifies them.
+        # A hostile store's own configuration must name neither the signers nor the program that verifies them.
         settings = {**_VERIFIERS, "gpg.ssh.allowedSignersFile": str(signers.resolve())}
         asked = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         status = git.run(*asked, "log", "-1", "--format=%G?", "--no-show-signature", commit, check=False).strip()
@@ -317,7 +317,7 @@ _STATUS = {"N": "it has no signature that they could have made.", "B": "its sign
 
 
 def _versions(git: Git, path: str) -> Iterator[str]:
-    """Yield the ids of what a file was, oldest first, also where no branch leads there any more; zeros for none."""
+    """Yield the ids of a file's versions, oldest first, including those no branch leads to any more; zeros for none."""
     if not git.is_repository():
         return
     printed = git.run(
@@ -339,7 +339,7 @@ def _fitting(line: bytes) -> dict[str, Any] | None:
 
 _SHARD = re.compile(rf"archive/(?P<shard>{MONTH}/[^/]+\.jsonl)")
 KEPT = 4
-"""So many commits keep the index that a look at them made."""
+"""How many commits keep the index that a look at them created."""
 
 
 @dataclass(frozen=True)
@@ -348,18 +348,18 @@ class Moment:
 
     commit: str
     at: datetime
-    """When it was made."""
+    """The time of the commit."""
     holds_store: bool = True
     """Whether there was a store at all."""
     on_server: bool = False
-    """Whether memory lay on a server then."""
+    """Whether memory was on a server then."""
 
 
 def moment_of(git: Git, name: str) -> Moment:
     """Return the commit that a person calls ``name``.
 
     Raises:
-        EnvironmentFault: The store lies in no repository.
+        EnvironmentFault: The store is not in a repository.
         UsageError: There is no such commit.
     """
     objects = _objects(git)
@@ -382,7 +382,7 @@ def names_server(manifest: str) -> bool:
 
 
 class CommitShards:
-    """The shards of a commit, copied into a file without a name when the first of them is read."""
+    """The shards of a commit, copied into an unnamed file when the first of them is read."""
 
     def __init__(self, objects: GitObjects, commit: str) -> None:
         self.commit = commit
@@ -390,7 +390,7 @@ class CommitShards:
 
     @cached_property
     def entries(self) -> dict[str, TreeEntry]:
-        """Return what git says of each by its name; links are not followed."""
+        """Return git's tree entry of each shard by its name; links are not followed."""
         found = {}
         for entry in self._objects.tree(self.commit, "archive"):
             match = _SHARD.fullmatch(entry.path)
@@ -399,11 +399,11 @@ class CommitShards:
         return found
 
     def sizes(self) -> dict[str, int]:
-        """Return how many bytes each has, by its name."""
+        """Return each shard's size in bytes by its name."""
         return {shard: entry.size for shard, entry in self.entries.items()}
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; one that the commit does not have has none."""
+        """Return bytes of a shard; empty for one that the commit does not have."""
         return self._blobs.read(self.entries[shard].id, offset, size) if shard in self.entries else b""
 
     @cached_property
@@ -424,19 +424,19 @@ class TreeLog(SharedShards):
         return {shard: ShardStat(entry.size, 0, int(entry.id[:15], 16)) for shard, entry in found}
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; one that the commit does not have has none."""
+        """Return bytes of a shard; empty for one that the commit does not have."""
         return self._committed.read(shard, offset, size)
 
     def batch(self, users: Users = None) -> NoReturn:
-        """Refuse: what was believed then is not changed."""
+        """Refuse: what was believed then does not change."""
         commit = self._committed.commit
         raise UsageError(f"The commit {commit[:12]} is history, and nothing can be written there.")
 
 
 def index_folder(cache: Path, commit: str) -> Path:
-    """Return where the index of a commit lies, and delete those of commits that nobody looked at for longest."""
+    """Return the index folder of a commit, and delete those of the commits not looked at for longest."""
     own = cache / "at" / commit
-    with suppress(OSError):  # a store that cannot be written is read all the same
+    with suppress(OSError):  # a read-only store is read all the same
         own.mkdir(parents=True, exist_ok=True)
         own.touch()
         others = sorted(own.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
@@ -446,22 +446,22 @@ def index_folder(cache: Path, commit: str) -> Path:
 
 
 class HeldShards:
-    """Shards that are in memory."""
+    """Shards held in memory."""
 
     def __init__(self, held: Mapping[str, bytes] = MappingProxyType({})) -> None:
         self._held = held
 
     def sizes(self) -> dict[str, int]:
-        """Return how many bytes each has, by its name."""
+        """Return each shard's size in bytes by its name."""
         return {shard: len(data) for shard, data in self._held.items()}
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; one that is not there has none."""
+        """Return bytes of a shard; empty for one that does not exist."""
         return self._held.get(shard, b"")[offset : None if size < 0 else offset + size]
 
 
 class BranchLog(SharedShards):
-    """Shards that are only read, and beside them those of a new writer, in memory."""
+    """Read-only shards, and beside them those of a new writer, in memory."""
 
     def __init__(self, base: CommitShards | HeldShards, *, month: str, writer: str) -> None:
         self._base = base
@@ -472,19 +472,19 @@ class BranchLog(SharedShards):
         """The new shards by name, in the order in which they were begun."""
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
-        """Return every shard there is."""
+        """Return all shards."""
         sizes = self._base.sizes() | {shard: len(data) for shard, data in self.added.items()}
         return {shard: ShardStat(size, 0, 0) for shard, size in sizes.items()}
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; a shard that is not there has none."""
+        """Return bytes of a shard; empty for one that does not exist."""
         if shard not in self.added:
             return self._base.read(shard, offset, size)
         return self.added[shard][offset : None if size < 0 else offset + size]
 
     @contextmanager
     def batch(self, users: Users = None) -> Iterator[BranchBatch]:
-        """Give a batch that adds to the new shards."""
+        """Yield a batch that adds to the new shards."""
         yield BranchBatch(self)
 
     def name(self, part: int) -> str:
@@ -493,7 +493,7 @@ class BranchLog(SharedShards):
 
 
 class BranchBatch(OneWriter):
-    """Lines on their way to the new shards."""
+    """Lines to be added to the new shards."""
 
     def __init__(self, log: BranchLog) -> None:
         self._log = log
@@ -501,7 +501,7 @@ class BranchBatch(OneWriter):
         self._staged: dict[str, bytearray] = {}
 
     def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
-        """Return where ``line`` will lie; a full shard is followed by the next one."""
+        """Return the future position of ``line``; a full shard is followed by the next one."""
         part = max(1, len({**self._log.added, **self._staged}))
         if (end := self._end(part)) and end + len(line) > SHARD_LIMIT:
             part, end = part + 1, 0
@@ -510,7 +510,7 @@ class BranchBatch(OneWriter):
         return Span(shard, end, len(line))
 
     def flush(self) -> Mapping[str, Written]:
-        """Add what was staged."""
+        """Add the staged lines."""
         written = {}
         for shard, lines in self._staged.items():
             before = self._log.added.get(shard, b"")

@@ -1,4 +1,4 @@
-"""Change one file of a store whole or not at all, and make the change one commit."""
+"""Change one file of a store atomically, and make the change one commit."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ def change_file(
 ) -> str | None:
     """Write ``content`` to ``path`` (relative to ``root``), commit it with ``message`` and return the commit's id.
 
-    A store that is no repository gets the file alone. A change that cannot be committed is taken back, so that a
-    command which failed can be given again.
+    In a store without a repository only the file is written. A change that cannot be committed is undone, so that a
+    failed command can be repeated.
 
     Args:
         root: The store.
         path: The file, relative to the store.
         content: The whole new text of the file.
-        message: What the commit says.
-        beside: Files that are committed with it, as they lie there.
-        accept: Called when the file is in its place and not yet committed; what it raises takes the change back.
-        hooks: Whether it is what a person wrote, so that the repository's hooks run where the store is trusted.
+        message: The commit message.
+        beside: Files that are committed with it as they are.
+        accept: Called when the file is in place but not committed; an exception from it undoes the change.
+        hooks: Whether a person wrote the change, so that the repository's hooks run if the store is trusted.
 
     Raises:
-        UsageError: The file lies outside of the store.
+        UsageError: The file is outside the store.
         EnvironmentFault: The file cannot be written, git is missing, or git cannot commit.
     """
     return change_files(root, {path: content}, message, beside=beside, accept=accept, hooks=hooks)
 
 
 def write_new(root: Path, files: Mapping[str, str]) -> None:
-    """Write files that are not there yet, each content by its path, and commit nothing: a person fills them in.
+    """Write files that do not exist yet, each content by its path, and commit nothing: a person fills them in.
 
     Raises:
-        UsageError: One of them is there, or lies outside of the store; nothing is written then.
+        UsageError: One of them exists, or is outside the store; nothing is written then.
         EnvironmentFault: One cannot be written.
     """
     for path in files:
@@ -72,9 +72,9 @@ def change_files(
     accept: Callable[[], object] | None = None,
     hooks: bool = True,
 ) -> str | None:
-    """Write several files, each ``content`` by its path, as one change and one commit; else as :func:`change_file`.
+    """Write several files, each ``content`` by its path, as one change and one commit, as :func:`change_file` does.
 
-    A file without content is taken away.
+    A file without content is removed.
     """
     for path in files:
         _require_inside(root, path)
@@ -107,7 +107,7 @@ def _content(place: Path) -> bytes | None:
 
 
 def _take_back(git: Git, path: str, before: bytes | None, in_repository: bool) -> None:
-    """Bring back what stood there, and let git's index forget what it was told."""
+    """Restore the former content, also in git's index."""
     place = git.root / path
     if before is not None:
         write_whole(place, before)

@@ -1,4 +1,4 @@
-"""Settings: built-in defaults, then ``memkit.yaml``, then ``MEMKIT_*``, each value knowing where it came from."""
+"""Settings: built-in defaults, then ``memkit.yaml``, then ``MEMKIT_*``, each value with its origin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMAT = 2
 """The store format that this version writes; a store with a higher number needs a newer memkit."""
 
 DEFAULT = "default"
-"""Where a setting comes from that nobody set."""
+"""The origin of a setting that nobody set."""
 DEFAULTS: Mapping[str, Any] = {
     "name": None,
     "format": FORMAT,
@@ -89,13 +89,13 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 WHOLE = {"core.sections"}
-"""A mapping whose keys its owner chooses, and which is one setting."""
+"""A mapping whose keys its owner chooses, and which counts as one setting."""
 _OF_THE_STORE = {"format", "name", "tools", "privacy.key_id"}
-"""What the store is, and so no variable of a run can change."""
+"""Properties of the store itself, which no variable of a run can change."""
 
 
 class SettingValue(NamedTuple):
-    """One value with the place it came from."""
+    """One value with its origin."""
 
     key: str
     value: Any
@@ -114,7 +114,7 @@ class Settings:
         return self.values[key].value
 
     def is_chosen(self, key: str) -> bool:
-        """Return whether it is the store that chose the value, and nobody who runs this."""
+        """Return whether the store chose the value, and not the person who runs this."""
         return self.values[key].origin == MANIFEST
 
     def section(self, name: str) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
 
     Raises:
         StoreFault: The store was written by a newer memkit.
-        EnvironmentFault: Git is in the middle of a merge or the like, which left its marks in ``memkit.yaml``.
+        EnvironmentFault: Git is in the middle of a merge or the like, which left its markers in ``memkit.yaml``.
         UsageError: ``memkit.yaml`` or a variable is wrong; the message names the place.
     """
     values = {key: SettingValue(key, value, DEFAULT) for key, value in flat(DEFAULTS).items()}
@@ -150,7 +150,7 @@ def load_settings(root: Path | None, environment: Mapping[str, str] | None = Non
 
 
 def read_manifest(root: Path) -> dict[str, Any]:
-    """Return the checked content of ``memkit.yaml``, as it was parsed before while the file stays as it is."""
+    """Return the checked content of ``memkit.yaml``, from a cache while the file is unchanged."""
     path = root / MANIFEST
     try:
         path.stat()
@@ -179,7 +179,7 @@ def _parsed_manifest(path: Path) -> dict[str, Any]:
     try:
         document = load_yaml(path)
     except YamlError:
-        _refuse_unfinished(path.parent)  # marks of a conflict are no mistake of the file's
+        _refuse_unfinished(path.parent)  # conflict markers are not the file's mistake
         raise
     for finding in check(document.data, load_schema("memkit")):
         line, column = finding.position(document)
@@ -197,7 +197,7 @@ def _refuse_unfinished(root: Path) -> None:
 
 
 def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested mappings as one, by dotted key; the opposite of ``tree``."""
+    """Return nested mappings as one, by dotted key; the inverse of ``tree``."""
     found: dict[str, Any] = {}
     for key, value in data.items():
         if isinstance(value, Mapping) and value and f"{prefix}{key}" not in WHOLE:
@@ -230,7 +230,7 @@ def _check_variables(found: Mapping[str, SettingValue]) -> None:
 
 
 def _converted(text: str, like: Any, variable: str) -> Any:
-    """Return ``text`` as a value of the kind that the setting has now; raises ``UsageError`` when it is none."""
+    """Return ``text`` converted to the type of the present value; raise ``UsageError`` if that fails."""
     try:
         if isinstance(like, bool):
             return {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}[text.lower()]
@@ -250,16 +250,16 @@ def _finite(number: float) -> float:
 
 
 OUTBOX = ("tee", "-a", "outbox.jsonl")
-"""What the starter's tool runs: memkit ships it, so it needs nobody's word."""
+"""The command of the starter's tool: memkit ships it, so it needs nobody's trust."""
 
 
 def own_tools(root: Path, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the declared tools that are the store's own, and not what memkit ships."""
-    # The starter appends to a file of the store; as a link out of it, it would append to anything.
+    """Return the declared tools that are the store's own, and not shipped with memkit."""
+    # The starter appends to a file of the store; through a link out of it, it could append to anything.
     links_out = os.path.lexists(root / OUTBOX[-1]) and (root / OUTBOX[-1]).is_symlink()
     return [tool for tool in tools if links_out or not is_shipped(tool.get("run"))]
 
 
 def is_shipped(run: Any) -> bool:
-    """Return whether a tool runs just what the starter's tool does."""
+    """Return whether a tool runs exactly what the starter's tool does."""
     return isinstance(run, list | tuple) and tuple(run) == OUTBOX

@@ -1,8 +1,8 @@
 """One file through the commits of its store's repository, and the versions that follow from them.
 
-A file that states no version has one all the same. Each commit on the way to the present one after which the file says
-something new counts up the highest version so far, by the part that the commit's ``Bump:`` names, else by the minor
-one; what it said before has the version that it had. What a merge brought in counts as the merge, so that no version
+A file that states no version has one all the same. Each commit on the first-parent path to the present one that
+changes its meaning increments the highest version so far, in the part that the commit's ``Bump:`` names, by default
+the minor one; a former content has its former version. What a merge brought in counts as the merge, so that no version
 that a branch had changes when another one is merged into it.
 """
 
@@ -25,11 +25,11 @@ from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import PARTS, Part, next_version, version_key
 
 COMMIT_LETTERS = 7
-"""Fewer letters of a commit's id are not taken for one: a version might be meant."""
+"""Prefixes of a commit id shorter than this are not taken for one: a version might be meant."""
 BUMP = "Bump: "
-"""Begins the last line of a commit's message that says which part of the version it counts up."""
+"""Begins the last line of a commit message, which names the part of the version to increment."""
 ABOUT_VERSIONS = ("version", "changelog")
-"""What a file may say of its own past."""
+"""What a file may state about its own past."""
 _VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){2}")
 
 
@@ -42,9 +42,9 @@ class Revision:
     author: str
     subject: str
     version: str | None
-    """The file's version after the commit; None where it was removed or does not load, or on a branch merged since."""
+    """The file's version after the commit; None if it was removed or does not load, or on a branch merged since."""
     text: str | None
-    """The whole file after the commit; None when it was removed."""
+    """The whole file after the commit; None if it was removed."""
 
 
 class FileHistory:
@@ -68,20 +68,20 @@ class FileHistory:
         ]
 
     def text_at(self, commit: str) -> str | None:
-        """Return the file as a commit, named by its id, holds it; None where it has no such file."""
+        """Return the file in a commit, given by its id; None if it has no such file."""
         return self._texts([commit])[0]
 
     def commit_id(self, name: str) -> str:
-        """Return the id of the commit that a person calls ``name``; raises ``UsageError`` when there is none."""
+        """Return the id of the commit that a person calls ``name``; raise ``UsageError`` if there is none."""
         return self._objects.commit_id(name)
 
     @property
     def is_shallow(self) -> bool:
-        """Return whether older commits were left behind when the repository was cloned."""
+        """Return whether the clone is shallow, without the older commits."""
         return self._git.run("rev-parse", "--is-shallow-repository", check=False).strip() == "true"
 
     def is_changed(self, *beside: str) -> bool:
-        """Return whether the file in the work tree, or one ``beside`` it, holds anything that is in no commit."""
+        """Return whether the file in the work tree, or one ``beside`` it, has uncommitted changes."""
         return bool(self._git.status(self.path, *beside))
 
     def _texts(self, commits: Sequence[str]) -> list[str | None]:
@@ -90,10 +90,10 @@ class FileHistory:
 
 
 def _versions(steps: Mapping[str, tuple[str, str]], texts: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the version after each commit: what the file states, else what its first parents count up to.
+    """Return the version after each commit: the one that the file states, else the one counted along first parents.
 
     Args:
-        steps: The first parent of each commit and what its message says to count up; the newest commit first.
+        steps: The first parent of each commit and the part its message increments; newest commit first.
         texts: The file after each commit.
     """
     versions = {commit: version_of(text) for commit, text in texts.items()}
@@ -120,7 +120,7 @@ def _first_parents(steps: Mapping[str, tuple[str, str]]) -> Iterator[str]:
 
 
 def _said(text: str | None) -> str | None:
-    """Return what a file says, but for its own past; None where it is gone or does not load."""
+    """Return a file's content without its own past; None if it is gone or does not load."""
     try:
         data = load_yaml(text or "").data
     except YamlError:
@@ -130,9 +130,9 @@ def _said(text: str | None) -> str | None:
 
 
 def present_versions(root: Path, kind: Kind, names: Collection[str]) -> dict[str, str]:
-    """Return the versions of files of a store as they lie there, by a few calls of git whatever their number.
+    """Return the present versions of files of a store, by a few calls of git whatever their number.
 
-    There is none outside of git, and for a file that is in no commit as it lies there.
+    There is none outside git, and none for a file whose present content is in no commit.
     """
     git = Git(root)
     if not names or not git.is_repository():
@@ -156,25 +156,25 @@ def present_versions(root: Path, kind: Kind, names: Collection[str]) -> dict[str
 
 
 def present_version(root: Path, kind: Kind, name: str) -> str | None:
-    """Return the version of one file of a store as it lies there, if it has one."""
+    """Return the present version of one file of a store, if it has one."""
     return present_versions(root, kind, [name]).get(name)
 
 
 def _steps_of_file(
     commits: Mapping[str, tuple[Sequence[str], str]], blob: Callable[[str], str | None]
 ) -> dict[str, tuple[str, str]]:
-    """Return the commits on the first parents' way to the present one that touched a file, the newest first.
+    """Return the commits on the first-parent path to the present one that touched a file, newest first.
 
-    That is what ``git log --simplify-merges`` makes of its history, from one that several files share: a commit that
-    left the file as it was gives way to its parent, and of a merge's parents those that lead to another one are left
+    This corresponds to ``git log --simplify-merges`` of the file, from the history that several files share: a commit
+    that left the file unchanged is replaced by its parent, and parents of a merge that lead to another parent are left
     out.
 
     Args:
-        commits: The parents of each, and what its message says to count up; the newest first.
+        commits: The parents of each, and the part its message increments; newest first.
         blob: Returns the id of the file in a commit.
     """
     stands: dict[str, str | None] = {}
-    """The commit that stands for each commit in the history of this file."""
+    """The commit that represents each commit in the history of this file."""
     parents: dict[str, list[str]] = {}
     before: dict[str, set[str]] = {}
     """Which commits led to each."""
@@ -197,7 +197,7 @@ def _steps_of_file(
 
 
 def _logged(git: Git, path: str) -> list[list[str]]:
-    """Return of each commit that touched ``path`` id, parents, time, author, subject and what to count up."""
+    """Return, for each commit that touched ``path``, id, parents, time, author, subject and the part to increment."""
     # Without a first commit there is nothing to log, and git calls that an error.
     form = "--format=%H%x00%P%x00%aI%x00%an%x00%s%x00%(trailers:key=Bump,valueonly,separator=%x20)"
     words = ("log", form, "--simplify-merges", "--parents", "--no-textconv", "--no-ext-diff", "HEAD", "--")
@@ -209,7 +209,7 @@ def _decoded(content: bytes | None) -> str | None:
 
 
 def find_revision(revisions: Sequence[Revision], wanted: str) -> Revision | None:
-    """Return the newest revision with the version ``wanted``, or the one whose commit's id begins with it."""
+    """Return the newest revision with the version ``wanted``, or the one whose commit id begins with it."""
     present = [revision for revision in revisions if revision.text is not None]
     by_version = (revision for revision in present if revision.version == wanted)
     by_commit = (
@@ -230,14 +230,14 @@ def version_of(text: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class RolledBack:
-    """What a rollback did."""
+    """The result of a rollback."""
 
     name: str
     version: str | None
     source: str
-    """The commit whose text is back."""
+    """The commit whose text was restored."""
     commit: str | None
-    """The new commit, ``None`` when the file was as wanted already."""
+    """The new commit, ``None`` if the file already had the wanted content."""
 
 
 def roll_back(
@@ -247,15 +247,15 @@ def roll_back(
 
     Args:
         root: The store.
-        kind: What the file is.
+        kind: The kind of file.
         name: Its name.
-        version: A version that it had, or the beginning of a commit's id.
-        accept: Called with the old text in its place before it is committed; raises to have it taken back.
+        version: A version that it had, or a prefix of a commit's id.
+        accept: Called with the old text in place before it is committed; raises to have it undone.
 
     Raises:
         NotFound: No commit of the file has that version.
-        NegativeAnswer: The file has uncommitted changes, or the old text is not valid any more.
-        EnvironmentFault: Git cannot commit now, such as in the middle of a merge.
+        NegativeAnswer: The file has uncommitted changes, or the old text is no longer valid.
+        EnvironmentFault: Git cannot commit now, for example in the middle of a merge.
     """
     history = FileHistory(Git(root), kind.path(name))
     source = _find(history, kind, name, version)

@@ -1,4 +1,4 @@
-"""Files on the disk: whole or not at all, those that were written outside of the store, and a folder as one value."""
+"""Files on the disk: atomic writes, the record of files written outside the store, and a folder as one value."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from memkit.store.layout import SETTLED
 
 
 def write_whole(path: Path, content: bytes, *, mode: int = 0o666, beside: Path | None = None) -> None:
-    """Put ``content`` into ``path`` and on the disk; where that fails, what was there stays as it was.
+    """Replace ``path`` by ``content``, synced to disk; if that fails, the former content stays.
 
     Args:
-        path: What is replaced, or made.
+        path: The file to replace or create.
         content: The whole new content.
-        mode: Who may read it, less what the process' mask takes away.
-        beside: A folder to write in until then, as for ``whole_file``.
+        mode: Its permissions, less the process' umask.
+        beside: A folder for the temporary file, as for ``whole_file``.
 
     Raises:
-        EnvironmentFault: The file cannot be written, such as on a full or read-only disk.
+        EnvironmentFault: The file cannot be written, for example on a full or read-only disk.
     """
     with whole_file(path, mode=mode, beside=beside) as file:
         file.write(content)
@@ -34,15 +34,15 @@ def write_whole(path: Path, content: bytes, *, mode: int = 0o666, beside: Path |
 
 @contextmanager
 def whole_file(path: Path, *, mode: int = 0o600, beside: Path | None = None) -> Iterator[BinaryIO]:
-    """Give a file to write into that becomes ``path`` once the block has ended well and all of it is on the disk.
+    """Yield a file that becomes ``path`` once the block has ended without error and everything is on the disk.
 
     Args:
-        path: What is replaced, or made.
-        mode: Who may read it, less what the process' mask takes away.
-        beside: A folder to write in until then, where another process may add all that lies beside ``path`` to git.
+        path: The file to replace or create.
+        mode: Its permissions, less the process' umask.
+        beside: A folder for the temporary file, if another process may add everything beside ``path`` to git.
 
     Raises:
-        EnvironmentFault: The file cannot be written, such as on a full or read-only disk.
+        EnvironmentFault: The file cannot be written, for example on a full or read-only disk.
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     if beside is not None and beside.is_dir() and beside.stat().st_dev == path.parent.stat().st_dev:
@@ -64,10 +64,10 @@ def whole_file(path: Path, *, mode: int = 0o600, beside: Path | None = None) -> 
 
 
 def make_user_only(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for this user only.
+    """Create a folder, and its missing parents, with access for this user only.
 
     Raises:
-        EnvironmentFault: It cannot be made.
+        EnvironmentFault: It cannot be created.
     """
     if folder.is_dir():
         return
@@ -85,14 +85,14 @@ Kind = Literal["project", "export"]
 
 
 class WrittenPlaces:
-    """The places that one clone wrote to; one that is gone is forgotten with the next that comes."""
+    """The places that one clone wrote to; one that no longer exists is dropped when the next is added."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
         self.file = state_folder(root) / "written.json"
 
     def note(self, kind: Kind, path: Path) -> None:
-        """Remember that something was written to ``path``; what lies in the store is found without that."""
+        """Remember that something was written to ``path``; files in the store are found without that."""
         place = path.resolve()
         if place.is_relative_to(self._root):
             return
@@ -101,7 +101,7 @@ class WrittenPlaces:
         self._write(found)
 
     def forget_what_is_gone(self) -> None:
-        """Keep no path of what is not there any more: it may name a person."""
+        """Drop the paths that no longer exist: they may name a person."""
         if self.file.exists():
             self._write(self._present())
 
@@ -114,7 +114,7 @@ class WrittenPlaces:
             write_whole(self.file, json.dumps(found).encode("utf-8", "surrogatepass"), mode=0o600)
 
     def places(self, kind: Kind) -> Iterator[Path]:
-        """Yield what was written and is still there."""
+        """Yield the written places that still exist."""
         try:
             found = json.loads(self.file.read_text("utf-8", "surrogatepass")).get(kind, [])
         except (OSError, ValueError, AttributeError):
@@ -122,29 +122,29 @@ class WrittenPlaces:
         yield from (Path(name) for name in found if isinstance(name, str) and Path(name).exists())
 
 
-# What all files of a folder say together.
+# The combined content of a folder's files.
 
 Value = TypeVar("Value")
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 TRIES = 3
-"""How often a set is loaded that changes while it is read, before the next turn has to do."""
+"""How often a set that changes while it is read is loaded again, before the next turn has to do it."""
 
 
 class LastGood(Generic[Value]):
-    """A value made of all files of a folder: a new one takes the place of the old only when it is complete and valid.
+    """A value made from all files of a folder: a new one replaces the old only when it is complete and valid.
 
-    Until then the old one holds, and what keeps the new one out is told once.
+    Until then the old one holds, and the obstacle is reported once.
     """
 
     def __init__(self, folder: Path, load: Callable[[], Value], *, what: str, tell: Callable[[str], None]) -> None:
-        """Load the first value, and raise what keeps it from loading.
+        """Load the first value, and raise the error if it does not load.
 
         Args:
-            folder: Where the files lie.
-            load: Makes the value of all of them, or raises ``MemkitError``.
-            what: What they are called together, such as ``skills``.
-            tell: Hears of a set that does not load, and of the one that then does.
+            folder: The folder of the files.
+            load: Makes the value from all of them, or raises ``MemkitError``.
+            what: The name of the set, such as ``skills``.
+            tell: Called about a set that does not load, and about the next one that does.
         """
         self._folder = folder
         self._load = load
@@ -156,13 +156,13 @@ class LastGood(Generic[Value]):
         self._stamp = _settled(stamp)
 
     def current(self) -> Value:
-        """Return the newest complete and valid value; looks at the folder, and reads it only when it changed."""
+        """Return the newest complete and valid value; checks the folder, and reads it only if it changed."""
         for _ in range(TRIES):
             stamp = self._stamped()
             if stamp == self._stamp:
                 break
             if _settled(stamp) is None:
-                # Half of a file may be valid and say less: a policy without its last lines is only advice.
+                # Half a file may be valid and say less: a policy without its last lines is only advice.
                 time.sleep(SETTLED / 1e9)
                 if self._stamped() != stamp:
                     continue
@@ -180,7 +180,7 @@ class LastGood(Generic[Value]):
             return error
 
     def _take(self, loaded: tuple[Value] | MemkitError) -> None:
-        """Let a value take the place of the old one, and say it where it is none."""
+        """Replace the old value by a loaded one, and report a failure."""
         if isinstance(loaded, MemkitError):
             if str(loaded) != self._told:
                 self._tell(f"The {self._what} stay as they were, because the changed ones do not load. {loaded}")
@@ -192,16 +192,16 @@ class LastGood(Generic[Value]):
         self._told = ""
 
     def _stamped(self) -> Stamp:
-        """Return what tells the files of the folder from what they were, without reading them."""
+        """Return what distinguishes the files' present state from former ones, without reading them."""
         try:
             paths = sorted(path for path in self._folder.iterdir() if path.suffix == ".yaml")
             stats = [(path.name, path.stat()) for path in paths]
         except OSError:
-            return ()  # no folder, or a file that went away in between: loading says what is wrong
+            return ()  # no folder, or a file that disappeared meanwhile: loading reports what is wrong
         return tuple((name, stat.st_mtime_ns, stat.st_size, stat.st_ino) for name, stat in stats)
 
 
 def _settled(stamp: Stamp) -> Stamp | None:
-    """Return a stamp that can be relied on, or None where a file is so new that it may change and keep its time."""
+    """Return a reliable stamp, or None if a file is so new that it may change without a change of its time."""
     newest = max((changed for _, changed, _, _ in stamp), default=0)
     return stamp if newest < time.time_ns() - SETTLED else None

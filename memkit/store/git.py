@@ -1,4 +1,4 @@
-"""What memkit does with git in a store; a store is untrusted input for git too, so ``git_process`` starts every one."""
+"""memkit's use of git in a store; a store is untrusted input for git too, so all commands start in ``git_process``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from memkit.store.layout import GitFolder, git_folder, head_branch, known_git_fo
 DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
 _SECONDS = 60.0
 _HOOK_SECONDS = 600.0
-"""Hooks run whole suites of tests."""
+"""Hooks run whole test suites."""
 _SIGNING = r"^(commit\.gpgsign|user\.signingkey|gpg\..*)$"
 _SIGNERS = {
     "gpg.format": "openpgp", "gpg.program": "gpg", "gpg.openpgp.program": "gpg", "gpg.x509.program": "gpgsm",
     "gpg.ssh.program": "ssh-keygen",
 }  # fmt: skip
-"""What signs where a person's configuration names no other program."""
+"""The signing programs if a person's configuration names no other."""
 _LOCKED = re.compile(r"Unable to create '(?P<path>.+\.lock)': File exists")
 _IN_PROGRESS = {
     "MERGE_HEAD": "merge",
@@ -34,7 +34,7 @@ _IN_PROGRESS = {
     "rebase-merge": "rebase",
     "rebase-apply": "rebase",
 }
-"""What lies in git's folder while it waits for a person."""
+"""Files in git's folder while an operation waits for a person."""
 
 
 class Git:
@@ -44,10 +44,10 @@ class Git:
         self.root = root
         self._process = GitProcess(root, self._repository)
         self._inherited: tuple[int, ...] = ()
-        """Descriptors of the lock that git keeps as long as it lives."""
+        """Descriptors of the lock, which git holds as long as it runs."""
 
     def run(self, *arguments: str, check: bool = True) -> str:
-        """Run ``git ARGUMENTS`` in the repository and return what it printed.
+        """Run ``git ARGUMENTS`` in the repository and return its output.
 
         Raises:
             MissingExtra: There is no git on the PATH.
@@ -59,30 +59,30 @@ class Git:
         self, given: bytes, *arguments: str, index: Path | None = None, seconds: float = _SECONDS, check: bool = True,
         variables: Mapping[str, str] | None = None,
     ) -> bytes:  # fmt: skip
-        """Run ``git ARGUMENTS`` with ``given`` on its standard input and return the bytes that it printed.
+        """Run ``git ARGUMENTS`` with ``given`` on its standard input and return its output as bytes.
 
         Args:
-            given: What git reads.
+            given: Git's input.
             arguments: The command; none of a user's own words may be an option.
-            index: The index file to work on in place of the repository's own.
+            index: The index file to use instead of the repository's own.
             seconds: How long git may take.
-            check: Whether a failure is an error; otherwise it prints nothing.
+            check: Whether a failure is an error; otherwise the output is empty.
             variables: Further variables of git's environment, such as ``signing``.
         """
         variables = {**(variables or {}), **({"GIT_INDEX_FILE": str(index)} if index else {})}
         return self._checked(arguments, self._ended(arguments, given, variables, seconds), check=check)
 
     def is_repository(self) -> bool:
-        """Return whether the folder lies in a git work tree."""
+        """Return whether the folder is in a git work tree."""
         return self.top() is not None
 
     def top(self) -> Path | None:
-        """Return the root of the work tree that the folder lies in, or None outside of one."""
+        """Return the root of the work tree that contains the folder, or None outside one."""
         printed = self.run("rev-parse", "--show-toplevel", check=False).strip()
         return Path(printed) if printed else None
 
     def init(self) -> None:
-        """Make a repository here, with the branch ``main``."""
+        """Create a repository here, with the branch ``main``."""
         self.run("init", "--quiet", "--template=", "--initial-branch=main")
         self._process = GitProcess(self.root, self._repository)
 
@@ -96,7 +96,7 @@ class Git:
                 )
 
     def in_progress(self) -> str | None:
-        """Return what git is in the middle of, such as ``merge``, or None where it waits for nobody."""
+        """Return git's operation in progress, such as ``merge``, or None if there is none."""
         asked = [word for mark in _IN_PROGRESS for word in ("--git-path", mark)]
         places = self.run("rev-parse", *asked).splitlines()
         for place, work in zip(places, _IN_PROGRESS.values(), strict=True):
@@ -105,26 +105,26 @@ class Git:
         return None
 
     def require_quiet(self) -> None:
-        """Raise ``EnvironmentFault`` in the middle of a merge, a rebase or the like, which a commit would get into."""
+        """Raise ``EnvironmentFault`` in the middle of a merge, a rebase or the like, which a commit would disturb."""
         work = self.in_progress()
         if work is not None:
             raise EnvironmentFault(f"A {work} is in progress in {self.root}. Finish or abort it first.")
 
     def status(self, *paths: str) -> str:
-        """Return what ``git status --porcelain`` says of paths; a repository inside of the store is not looked into.
+        """Return ``git status --porcelain`` for paths; a repository inside the store is not inspected.
 
-        Git would look with a git of its own, which knows nothing of the settings that are overruled here.
+        Git would inspect it with a second git, without the overriding settings used here.
         """
         return self.run("status", "--porcelain", "--ignore-submodules=all", "--", *paths)
 
     def commit(self, message: str, paths: Sequence[str], *, hooks: bool = False) -> str | None:
-        """Commit exactly ``paths`` (relative to the root) and return the commit's id, or None when nothing changed.
+        """Commit exactly ``paths`` (relative to the root) and return the commit's id, or None if nothing changed.
 
-        What else is staged stays staged. Those who wait for their turn are committed together: whoever had written
+        Other staged changes stay staged. Waiting callers are committed together: a caller whose changes were written
         before a commit of the same paths began has nothing left to do.
 
         Args:
-            message: What the commit says.
+            message: The commit message.
             paths: Files and folders.
             hooks: Whether the hooks of the repository run; only for what people write, in a store that they trust.
         """
@@ -153,9 +153,9 @@ class Git:
             return self.run("rev-parse", "--verify", "HEAD").strip()
 
     def signing(self) -> dict[str, str]:
-        """Return the variables that let git sign, where the person's own configuration says that commits are signed.
+        """Return the variables that let git sign, if the person's own configuration asks for signed commits.
 
-        What the repository's says of it names no program here and no key.
+        The repository's configuration can name neither the program nor the key.
         """
         own: dict[str, str] = {}
         for scope in ("--system", "--global"):
@@ -165,21 +165,21 @@ class Git:
                 own |= {key.lower(): value} if key else {}
         if own.get("commit.gpgsign", "").lower() not in ("true", "yes", "on", "1"):
             return {}
-        # A value may hold anything; git reads these as a shell would.
+        # A value may contain anything; git parses these as a shell would.
         settings = {**_SIGNERS, **own}
         quoted = (f"{_quoted(key)}={_quoted(value)}" for key, value in settings.items())
         return {"GIT_CONFIG_PARAMETERS": " ".join(quoted)}
 
     def named_hooks(self) -> str:
-        """Return the scope and the value of ``core.hooksPath`` with a tab between; nothing where it is not set."""
+        """Return the scope and the value of ``core.hooksPath`` with a tab between; empty if it is not set."""
         words = ["config", "--show-scope", "--type=path", "--get", "core.hooksPath"]
         ended = self._ended(words, b"", {}, _SECONDS, hooks=True)
         return ended.output.decode("utf-8", "surrogateescape").removesuffix("\n") if ended.status == 0 else ""
 
     def _require_no_repository(self, paths: Sequence[str]) -> None:
-        """Raise ``EnvironmentFault`` where another repository lies in what is to be committed.
+        """Raise ``EnvironmentFault`` if another repository is inside what is to be committed.
 
-        To see whether it changed, git would start a git in it, with settings that nobody has looked at.
+        To detect its changes, git would start a second git in it, with settings that nobody has checked.
         """
         for path in paths:
             for parent, folders, files in os.walk(self.root / path):
@@ -191,9 +191,9 @@ class Git:
 
     @contextmanager
     def _writing(self) -> Iterator[Path | None]:
-        """Keep other memkits out, and clear away what a git of theirs that was killed left locked.
+        """Exclude other memkits, and remove the locks of their killed gits.
 
-        Yields git's folder; None where there is none.
+        Yields git's folder; None if there is none.
         """
         folder = git_folder(self.root)
         with nullcontext(()) if folder is None else writing(folder) as self._inherited:
@@ -207,7 +207,7 @@ class Git:
         return head_branch(self.root)
 
     def _repository(self) -> Mapping[str, str]:
-        """Return what says which working tree this is, whatever the repository's settings say."""
+        """Return the variables that fix the working tree, whatever the repository's settings say."""
         folder = git_folder(self.root)
         if folder is None:
             return {}
@@ -228,7 +228,7 @@ class Git:
         )
 
     def _checked(self, arguments: Sequence[str], ended: EndedGit, *, check: bool = True) -> bytes:
-        """Return what git printed; a failure is an error that says what git said, or prints nothing."""
+        """Return git's output; a failure is an error with git's message, or gives no output."""
         require_alive(ended, arguments[0], self.root)
         if ended.status != 0 and check:
             said = ended.errors.decode("utf-8", "replace").strip() or f"exit {ended.status}"
@@ -242,7 +242,7 @@ class Git:
 
 
 def _reason(said: str) -> str:
-    """Return what git gives as its reason, without the advice that it has on itself."""
+    """Return git's reason, without the advice in its message."""
     lines = [line for line in said.splitlines() if not line.startswith(("hint:", "warning:"))] or said.splitlines()
     faults = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return faults[-1] if faults else " ".join(lines)
@@ -253,39 +253,39 @@ def _quoted(word: str) -> str:
 
 
 BUSY_FILE = "memkit-writing"
-"""Lies in git's folder; it holds something while a git of memkit's writes."""
+"""In git's folder; it has content while memkit's git writes."""
 PATIENCE = 30.0
-"""Seconds that another memkit is waited for."""
+"""Seconds to wait for another memkit."""
 COURTESY = 2.0
-"""Seconds that anybody else's git is waited for."""
+"""Seconds to wait for any other git."""
 SLOWEST = 30.0
-"""Seconds in which a git of memkit's has taken its locks. What was locked later is somebody else's."""
+"""Seconds in which memkit's git has taken its locks. Later locks are somebody else's."""
 _STEP = 0.02
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextmanager
 def writing(repository: GitFolder) -> Iterator[tuple[int, ...]]:
-    """Keep every other memkit from writing to a repository for the time of the block.
+    """Keep every other memkit from writing to a repository for the duration of the block.
 
     Args:
-        repository: Where git keeps what is written.
+        repository: The folders that are written to.
 
     Yields:
-        The descriptors that git has to inherit, so that nobody comes in before it has ended.
+        The descriptors that git has to inherit, so that the lock lasts until it has ended.
 
     Raises:
-        EnvironmentFault: Another memkit did not come to an end.
+        EnvironmentFault: Another memkit did not finish.
     """
     folder, me = repository.own, get_ident()
     held = _HELD.get(me)
     if held is not None and _is_at(held, folder / BUSY_FILE):
-        yield (held,)  # within an erasure of one's own
+        yield (held,)  # within an erasure by this process
         return
     try:
         descriptor = _taken(folder)
     except OSError:
-        yield ()  # a folder that takes nothing; git says so
+        yield ()  # a read-only folder; git reports it
         return
     try:
         status = os.fstat(descriptor)
@@ -304,7 +304,7 @@ def writing(repository: GitFolder) -> Iterator[tuple[int, ...]]:
                 del _HELD[me]
             else:
                 _HELD[me] = held
-            os.ftruncate(descriptor, 0)  # also where it failed: a git that ends by itself removes its locks
+            os.ftruncate(descriptor, 0)  # also after a failure: a git that exits by itself removes its locks
     finally:
         os.close(descriptor)
 
@@ -314,9 +314,9 @@ _HELD: dict[int, int] = {}
 
 
 def _taken(folder: Path) -> int:
-    """Return the open file whose lock was taken, which is that of the folder as it is now.
+    """Return the open lock file, once locked, of the folder as it is now.
 
-    An erasure puts another folder in its place, and who waited for the lock of the old one waits again.
+    An erasure replaces the folder, and a process that waited for the old lock waits again.
     """
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -342,16 +342,16 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 _LAST = "memkit-committed"
-"""Lies in git's folder, and says when memkit's last commit began and of what: moments since this machine started."""
+"""In git's folder; records when memkit's last commit began and of what: times since this machine started."""
 
 
 def _note_commit(folder: Path, paths: Sequence[str], began: int) -> None:
-    with suppress(OSError):  # the next one who waits commits for himself
+    with suppress(OSError):  # without it the next waiting process makes its own commit
         (folder / _LAST).write_text("\0".join((str(began), *paths)))
 
 
 def _began_last(folder: Path, paths: Sequence[str]) -> int:
-    """Return when the last commit of these paths began; 0 where nobody knows, or in another life of the machine."""
+    """Return when the last commit of these paths began; 0 if unknown, or before the machine's last start."""
     with suppress(OSError, ValueError):
         began, *of = (folder / _LAST).read_text().split("\0")
         return int(began) if of == list(paths) and int(began) <= time.monotonic_ns() else 0
@@ -364,7 +364,7 @@ def _note_time(descriptor: int) -> None:
 
 
 def _clear_away(repository: GitFolder, begun: float) -> None:
-    """Remove the locks that a git of memkit's, which was killed, took when it had begun."""
+    """Remove the locks that a killed git of memkit's had taken since it began."""
     folder, branch = repository.own, repository.branch
     names = [folder / "index.lock", folder / "HEAD.lock", *sorted(folder.glob("next-index-*.lock"))]
     if branch is not None:
@@ -384,18 +384,18 @@ def _wait_for_others(lock: Path) -> None:
         time.sleep(_STEP)
 
 
-# What git keeps that it should not, and what a commit would run.
+# What git should not track, and what a commit would run.
 
 HOW_TO_CLEAN = (
     f"Take it out: git rm -r -q --cached {MACHINE} && git commit -m 'Untrack {MACHINE}'. Older commits keep it "
     f"until the history is rewritten: git filter-repo --invert-paths --path {MACHINE}"
 )
 _IN_INDEX = MACHINE[1:].encode() + b"/"
-"""How a path below it shows in the bytes of an index, which may leave out how the path before it began."""
+"""A path below it as bytes in an index, which may omit the prefix shared with the previous path."""
 
 
 def is_tracked(git: Git) -> bool:
-    """Return whether the index of git has something of the machine's folder; git is asked where that may be."""
+    """Return whether git's index contains anything of the machine's folder; git is asked if that is possible."""
     folder = known_git_folder(git.root)
     try:
         if folder is None or _IN_INDEX not in (folder.own / "index").read_bytes():
@@ -406,7 +406,7 @@ def is_tracked(git: Git) -> bool:
 
 
 def require_untracked(git: Git) -> None:
-    """Raise ``StoreFault`` where git keeps the machine's folder: a commit more would go on as if nothing were wrong."""
+    """Raise ``StoreFault`` if git tracks the machine's folder: a commit would continue as if nothing were wrong."""
     if is_tracked(git):
         raise StoreFault(f"Git tracks {git.root / MACHINE}: sessions and audit log, in clear text. {HOW_TO_CLEAN}")
 
@@ -417,26 +417,26 @@ OF_A_COMMIT = (
 
 
 def hooks_of(git: Git) -> dict[str, Path]:
-    """Return the programs that a commit of memkit's would run, by the name of the hook."""
+    """Return the programs that memkit's commits would run, by hook name."""
     folder = _folder(git)
     found = {name: folder / name for name in OF_A_COMMIT} if folder is not None else {}
     return {name: path for name, path in found.items() if path.is_file() and os.access(path, os.X_OK)}
 
 
 def files_beside(hooks: dict[str, Path]) -> Iterator[Path]:
-    """Yield what lies in the folder of hooks, which these could start; git's samples are none."""
+    """Yield the other files in the folder of hooks, which these could start; git's samples do not count."""
     for folder in {path.parent for path in hooks.values()}:
         for parent, _, names in os.walk(folder):
             yield from (Path(parent, name) for name in sorted(names) if not name.endswith(".sample"))
 
 
 def _folder(git: Git) -> Path | None:
-    """Return the folder of the repository's hooks; None where a person's own configuration names another one."""
+    """Return the folder of the repository's hooks; None if a person's own configuration names another one."""
     place = known_git_folder(git.root)
     if place is None:
         return None
     scope, _, named = git.named_hooks().partition("\t")
     if not scope:
         return place.shared / "hooks"
-    # A relative path is seen from where git runs hooks: the root of the work tree.
+    # A relative path starts where git runs hooks: at the root of the work tree.
     return place.top / named if scope in ("local", "worktree") else None

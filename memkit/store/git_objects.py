@@ -1,4 +1,4 @@
-"""What lies in a repository, read and written by git's plumbing: no working tree, no index and no filter takes part."""
+"""A repository's objects, read and written by git's plumbing, without working tree, index or filters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memkit.runtime.memory.record.lines import to_text
 from memkit.store.git import Git
 
 REGULAR = "100644"
-"""The mode of a file that nobody executes."""
+"""The mode of a file that is not executable."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +27,20 @@ class TreeEntry:
     path: str
     """Relative to the store."""
     id: str
-    """Of the blob."""
+    """The blob's id."""
     size: int
     mode: str
     """``100644``, ``100755``, or ``120000`` for a link."""
 
 
 def blob_id(content: bytes, length: int) -> str:
-    """Return what git calls a content, in a repository whose ids have that many digits."""
+    """Return git's id of a content, in a repository whose ids have that many digits."""
     named = b"blob %d\0" % len(content) + content
     return (sha1(named, usedforsecurity=False) if length == 40 else sha256(named)).hexdigest()
 
 
 class GitObjects:
-    """The commits, trees and blobs of the repository that a store lies in; all paths are relative to the store."""
+    """The commits, trees and blobs of the repository that contains a store; all paths are relative to the store."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
@@ -49,7 +49,7 @@ class GitObjects:
         """Return the id of the commit that a person calls ``name``: a branch, a tag, ``HEAD~2``, part of an id.
 
         Raises:
-            EnvironmentFault: The store lies in no repository.
+            EnvironmentFault: The store is not in a repository.
             UsageError: There is no such commit.
         """
         if not self._git.is_repository():
@@ -60,11 +60,11 @@ class GitObjects:
         return id
 
     def branch(self, name: str) -> str | None:
-        """Return the commit at the end of a branch, or None when there is no such branch."""
+        """Return the commit at the tip of a branch, or None if there is no such branch."""
         return self._resolved(f"{_branch_ref(self._git, name)}^{{commit}}") or None
 
     def tree(self, commit: str, folder: str = ".") -> list[TreeEntry]:
-        """Return every file and link below ``folder`` as a commit holds them."""
+        """Return every file and link below ``folder`` in a commit."""
         printed = self._git.feed(b"", "ls-tree", "-r", "-z", "-l", commit, "--", f"{folder}/")
         entries = []
         for line in printed.split(b"\0"):
@@ -77,7 +77,7 @@ class GitObjects:
         return entries
 
     def has(self, commit: str, path: str) -> bool:
-        """Return whether a commit holds something at ``path``."""
+        """Return whether a commit has anything at ``path``."""
         return bool(self._git.feed(b"", "ls-tree", "-z", commit, "--", path))
 
     def read(self, blob: str) -> bytes:
@@ -88,7 +88,7 @@ class GitObjects:
         """Return the content of many blobs by their id, with one process for all of them.
 
         Raises:
-            EnvironmentFault: The repository is damaged or shallow, and one of them is not there.
+            EnvironmentFault: The repository is damaged or shallow, and lacks one of them.
         """
         wanted = list(dict.fromkeys(blobs))
         if not wanted:
@@ -106,11 +106,11 @@ class GitObjects:
         return contents
 
     def copied(self, blobs: Iterable[str]) -> BlobFile:
-        """Return the content of many blobs in a file; raises what ``read_many`` does."""
+        """Return the content of many blobs in a file; raises as ``read_many`` does."""
         return BlobFile(self, blobs)
 
     def read_named(self, names: Iterable[str]) -> list[bytes | None]:
-        """Return the blobs that names such as ``<commit>:./<path>`` stand for, None for what is no blob there."""
+        """Return the blobs that names such as ``<commit>:./<path>`` refer to, None for anything else."""
         printed = self._git.feed("".join(f"{name}\n" for name in names).encode(), "cat-file", "--batch")
         contents: list[bytes | None] = []
         start = 0
@@ -123,26 +123,26 @@ class GitObjects:
         return contents
 
     def ids_of(self, names: Iterable[str]) -> list[str | None]:
-        """Return the ids of what names such as ``<commit>:./<path>`` stand for, None for what is not there."""
+        """Return the ids that names such as ``<commit>:./<path>`` refer to, None for a missing object."""
         printed = self._git.feed("".join(f"{name}\n" for name in names).encode(), "cat-file", "--batch-check")
         words = [line.split(" ") for line in printed.decode("utf-8", "replace").splitlines()]
         return [line[0] if len(line) == 3 and line[1] == "blob" else None for line in words]
 
     def write(self, content: bytes) -> str:
-        """Put a blob into the repository and return its id."""
+        """Write a blob into the repository and return its id."""
         return self._git.feed(content, "hash-object", "-w", "--no-filters", "--stdin").decode("ascii").strip()
 
     def commit(self, branch: str, changes: Mapping[str, bytes | None], message: str, *, parent: str) -> str:
-        """Put a commit on ``branch`` and return its id; the working tree and what is staged stay as they are.
+        """Add a commit to ``branch`` and return its id; the working tree and the index stay as they are.
 
         Args:
-            branch: The branch, made when it is not there.
-            changes: The new content of files by path; None takes a file away.
-            message: What the commit says.
-            parent: The commit it follows. A branch that is there must end with it, or somebody else was faster.
+            branch: The branch, created if missing.
+            changes: The new content of files by path; None removes a file.
+            message: The commit message.
+            parent: The preceding commit. It must be the tip of an existing branch, or somebody else was faster.
 
         Raises:
-            UsageError: No name for a branch, or the one that is checked out.
+            UsageError: The branch name is invalid, or names the checked-out branch.
             EnvironmentFault: Git does not know who commits, or the branch moved meanwhile.
         """
         self._git.require_identity()
@@ -156,12 +156,12 @@ class GitObjects:
         signing = self._git.signing()
         words = ["commit-tree", *(["-S"] if signing else []), tree, "-p", parent, "-F", "-"]
         made = self._git.feed(message.encode(), *words, variables=signing).decode("ascii").strip()
-        # Git compares with what was there, so that two who write at once do not both win.
+        # Git compares with the former tip, so that of two concurrent writers only one succeeds.
         self._git.run("update-ref", reference, made, before or "0" * len(made))
         return made
 
     def _changed_tree(self, parent: str, changes: Mapping[str, bytes | None]) -> str:
-        """Return the tree of ``parent`` with ``changes``, made in an index of its own."""
+        """Return the tree of ``parent`` with ``changes``, made in a separate index."""
         prefix = self._git.run("rev-parse", "--show-prefix").rstrip("\n")
         gone = "0" * len(parent)
         lines = []
@@ -185,7 +185,7 @@ class GitObjects:
 
 
 def _branch_ref(git: Git, name: str) -> str:
-    """Return the full name of a branch; a text that cannot name one is bad usage."""
+    """Return the full name of a branch; an invalid name is bad usage."""
     reference = f"refs/heads/{name}"
     if "\0" in name or name.startswith("-") or not git.run("check-ref-format", "--normalize", reference, check=False):
         raise UsageError(f"{name!r:.100} cannot name a branch.")
@@ -196,8 +196,8 @@ def resolve(git: Git, revision: str) -> str:
     """Return the id of the commit that a person calls ``revision``.
 
     Raises:
-        EnvironmentFault: The store lies in no repository.
-        UsageError: There is no such commit; the message says where the history of the clone may end too early.
+        EnvironmentFault: The store is not in a repository.
+        UsageError: There is no such commit; the message says if the clone's history may be too short.
     """
     try:
         return GitObjects(git).commit_id(revision)
@@ -209,10 +209,10 @@ def resolve(git: Git, revision: str) -> str:
 
 
 def parting(git: Git, one: str, other: str) -> str:
-    """Return the commit where two revisions parted.
+    """Return the commit where two revisions diverged.
 
     Raises:
-        EnvironmentFault: The store lies in no repository.
+        EnvironmentFault: The store is not in a repository.
         UsageError: There is no such revision, or they have no commit in common.
     """
     found = git.run("merge-base", resolve(git, one), resolve(git, other), check=False).strip()
@@ -222,7 +222,7 @@ def parting(git: Git, one: str, other: str) -> str:
 
 
 def missing_from(git: Git, one: str, other: str) -> int:
-    """Return how many commits lead to ``one``, an id, and not to ``other``; 0 where nobody can tell."""
+    """Return how many ancestors of ``one``, an id, are not ancestors of ``other``; 0 if unknown."""
     printed = git.run("rev-list", "--count", one, f"^{other}", check=False).strip()
     return int(printed or 0)
 
@@ -238,12 +238,12 @@ def _shallow_hint(git: Git) -> str:
 
 _HEADER = re.compile(r"(?P<commit>[0-9a-f]{40,64}) \d+ (?P<line>\d+)(?: \d+)?")
 MOST_RANGES = 200
-"""More lines than this are not named one by one: git is asked about the whole file."""
+"""With more lines than this, git is asked about the whole file instead of single lines."""
 
 
 @dataclass(frozen=True)
 class LineCommit:
-    """A commit as somebody reads it who asks where a line comes from."""
+    """A commit as shown to somebody who asks where a line comes from."""
 
     commit: str
     author: str
@@ -252,9 +252,9 @@ class LineCommit:
 
 
 def line_commits(git: Git, path: str, numbers: Sequence[int]) -> dict[int, LineCommit]:
-    """Return the commit that brought each of these lines; one that is not committed yet has none.
+    """Return the commit that brought each of these lines; an uncommitted line has none.
 
-    Lines are followed through merges, renames and moves from shard to shard.
+    Lines are followed through merges, renames and moves between shards.
     """
     ranges = [word for number in sorted(set(numbers)) for word in ("-L", f"{number},{number}")]
     chosen = ranges if len(ranges) <= 2 * MOST_RANGES else []
@@ -280,11 +280,11 @@ def _read(commit: str, about: dict[str, str]) -> LineCommit:
 
 
 COPIED_AT_ONCE = 8
-"""So many blobs are in memory while they are copied."""
+"""The most blobs in memory at once during copying."""
 
 
 class BlobFile:
-    """The content of many blobs, copied into a file without a name, to be read from without holding all of it."""
+    """The content of many blobs, copied into an unnamed file, so that it need not be held in memory."""
 
     def __init__(self, objects: GitObjects, blobs: Iterable[str]) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this

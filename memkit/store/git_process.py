@@ -1,14 +1,14 @@
-"""The one way in which git is started: a repository may come from anywhere, and nothing of it runs; and git's plumbing.
+"""The one way in which git is started, so that nothing in an untrusted repository runs; and git's plumbing.
 
-Git starts programs that a repository's settings, attributes and hooks name, and fetches what a partial clone lacks. So
+Git starts programs named by a repository's settings, attributes and hooks, and fetches what a partial clone lacks. So
 
-- the settings are listed first, which runs nothing, and each one that names a program is overruled in every call;
-- what git would run without being told (hooks, monitors, signatures, pagers) is switched off in every call;
-- no transport is allowed, replaced objects are read as what they are, and the variables that a calling git left behind
-  are taken away;
-- the repository is the one of the folder that is worked on (``git_folder``), whatever it says about itself.
+- the settings are listed first, which runs nothing, and each one that names a program is overridden in every call;
+- what git would run by itself (hooks, monitors, signatures, pagers) is switched off in every call;
+- no transport is allowed, replaced objects are read as they are, and the variables left by a calling git
+  are removed;
+- the repository is that of the working folder (``git_folder``), whatever it says about itself.
 
-What a person's own configuration says (who commits, what is ignored) holds as in any other git.
+A person's own configuration (who commits, what is ignored) applies as with any other git.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 NO_HOOKS = {"core.hooksPath": os.devnull}
-"""Left out for what a person commits in a store that they trust."""
+"""Omitted for a person's commits in a store that they trust."""
 
 _SENTINEL = "memkit.told"
-"""A setting that means nothing: a git that lists it has heard the others too."""
+"""A setting without meaning: a git that lists it has received the others too."""
 _OFF = {
     _SENTINEL: "yes",
     "core.fsmonitor": "false", "core.untrackedCache": "false", "core.alternateRefsCommand": "true",
@@ -52,7 +52,7 @@ _OVERRULED = {
     r"filter\..*\.required": "false",
     r"merge\..*\.driver": "false",  # a driver that fails is a conflict; an empty one would quietly take one side
     r"diff\..*\.textconv": "cat",
-    r"diff\..*\.cachetextconv": "false",  # git would keep what was opened of a sealed line among its objects
+    r"diff\..*\.cachetextconv": "false",  # git would cache opened text of a sealed line among its objects
     r"diff\.(.*\.)?(command|external)": "true",
     r"gpg\.(.*\.)?(program|defaultkeycommand)": "false",
     r"trailer\..*\.(command|cmd)": "true",
@@ -66,19 +66,19 @@ _SET = {
     "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "false",
 }  # fmt: skip
 _LISTING_SECONDS = 20.0
-"""A setting can include a pipe."""
+"""Time limit, because a setting can include a pipe."""
 _PATIENCE = 5.0
-"""Seconds after which it is looked whether git waits for a pipe; a large repository takes longer, and may."""
+"""Seconds until a check whether git waits for a pipe; a large repository may take longer."""
 _READ_ON_THE_WAY = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
 _INHERITED = re.compile(
     r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|GIT_CONFIG_(NOSYSTEM|SYSTEM|GLOBAL)"
     r"|GIT_CEILING_DIRECTORIES|GIT_DISCOVERY_ACROSS_FILESYSTEM"
 )
-"""What a person may set. The rest is a calling git's, as in a hook: with it, git would work on *that* repository."""
+"""Variables that a person may set. Others come from a calling git, as in a hook: git would work on *its* repository."""
 
 
 class EndedGit(NamedTuple):
-    """How a git came to its end."""
+    """The result of a finished git."""
 
     status: int
     output: bytes
@@ -86,11 +86,11 @@ class EndedGit(NamedTuple):
 
 
 class KilledGit(EnvironmentFault):
-    """Say that a git was killed, which leaves what it had locked, and no answer."""
+    """Report that git was killed, which leaves its locks, and no result."""
 
 
 def require_alive(ended: EndedGit, command: str, place: Path) -> None:
-    """Raise ``KilledGit`` where a signal ended a git: what it printed until then is no answer."""
+    """Raise ``KilledGit`` if a signal ended git: its output until then is not a result."""
     if ended.status < 0:
         raise KilledGit(f"git {command} was killed by signal {-ended.status} in {place}. Try again.")
 
@@ -99,8 +99,8 @@ class GitProcess:
     """Starts the git commands of one repository.
 
     Args:
-        folder: Where git is started.
-        variables: What says which repository it is; asked before the first call, raises where none is to be touched.
+        folder: The folder in which git is started.
+        variables: Returns the repository's location; called before the first command, raises if none may be touched.
     """
 
     def __init__(self, folder: Path, variables: Callable[[], Mapping[str, str]]) -> None:
@@ -123,15 +123,15 @@ class GitProcess:
 
         Args:
             arguments: The command; none of a user's own words may be an option.
-            given: What git reads.
+            given: Git's input.
             variables: Further variables of the environment.
             seconds: How long git may take.
             hooks: Whether the hooks of the repository run.
-            inherited: Descriptors that git keeps as long as it lives.
+            inherited: Descriptors that git keeps open as long as it runs.
 
         Raises:
             MissingExtra: There is no git on the PATH.
-            StoreFault: The repository is not believed.
+            StoreFault: The repository is not trusted.
             EnvironmentFault: Git took too long.
         """
         settings = self._settings(hooks=hooks)
@@ -139,10 +139,10 @@ class GitProcess:
 
     @contextmanager
     def running(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        """Give the standard input and output of a git that is asked as long as the block runs.
+        """Yield the standard input and output of a git that answers requests during the block.
 
         Raises:
-            EnvironmentFault: It ended by itself, and not well.
+            EnvironmentFault: It ended by itself, with an error.
         """
         child = self._started(arguments)
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
@@ -162,18 +162,18 @@ class GitProcess:
                     stream.close()
 
     def version(self) -> EndedGit:
-        """Run ``git --version``, for which the settings of no repository count."""
+        """Run ``git --version``, which uses no repository's settings."""
         return self._finished(["--version"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ())
 
     def _settings(self, *, hooks: bool) -> dict[str, str]:
-        """Return every setting that is given to a call, once it is known which ones the repository has."""
+        """Return all settings for a call, once those of the repository are known."""
         if self._overruled is None:
             self._named = dict(self._variables())
             listed = self._finished(
                 ["config", "--list", "--name-only", "-z"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ()
             )
             keys = listed.output.decode("utf-8", "surrogateescape").split("\0")
-            if listed.status != 0 and (ended := self.version()).status != 0:  # it is not the repository's own file
+            if listed.status != 0 and (ended := self.version()).status != 0:  # not the fault of the repository's file
                 said = ended.errors.decode("utf-8", "replace").strip()
                 raise EnvironmentFault(f"Git does not run here: {one_line(said)}")
             if listed.status == 0 and _SENTINEL not in keys:
@@ -193,9 +193,9 @@ class GitProcess:
         seconds: float | None,
         inherited: Sequence[int],
     ) -> EndedGit:
-        """Run git and wait for it; before an interrupt or a time-out goes on, it is told to stop and removes its locks.
+        """Run git and wait for it; on an interrupt or a time-out it is first told to stop and removes its locks.
 
-        Importing GitPython costs more than a dozen such questions, and its own time limit is a thread that outlives an
+        Importing GitPython costs more than a dozen such calls, and its own time limit is a thread that outlives an
         interrupt.
         """
         git = require_git()
@@ -224,7 +224,7 @@ class GitProcess:
         return EndedGit(child.returncode, output, errors)
 
     def _require_no_pipe(self, arguments: Sequence[str]) -> None:
-        """Raise ``StoreFault`` where git waits for a pipe in the working tree, which it would do for ever."""
+        """Raise ``StoreFault`` if git waits for a pipe in the working tree, which would never end."""
         named = dict(pairwise(arguments)).get("--work-tree")
         for parent, _, files in os.walk(named or self._named.get("GIT_WORK_TREE") or self.folder):
             for path in (Path(parent, name) for name in _READ_ON_THE_WAY.intersection(files)):
@@ -232,16 +232,16 @@ class GitProcess:
                     raise StoreFault(f"{path} is no file, and git waits for it. Put a file in its place.")
 
     def _started(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
-        """Start a git that is asked again and again."""
+        """Start a git that answers repeated requests."""
         git = require_git()
         import subprocess
 
         os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-        os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git  # which its import starts
+        os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git  # started by GitPython's import
         environment = self._environment(self._settings(hooks=False))
         try:
             from git.cmd import Git
-        except ImportError as error:  # it asks git for its version, and a broken ~/.gitconfig ends that too
+        except ImportError as error:  # the import runs git, which a broken ~/.gitconfig breaks too
             said = str(getattr(error.__cause__, "stderr", error)).strip().removeprefix("stderr: ").strip("'")
             raise EnvironmentFault(f"Git does not run here: {one_line(said)}") from error
         forgotten = [word for name in os.environ.keys() - environment if _is_left_behind(name) for word in ("-u", name)]
@@ -249,7 +249,7 @@ class GitProcess:
             ["env", *forgotten, git, *arguments], istream=subprocess.PIPE, as_process=True, env=environment
         )
         child: subprocess.Popen[bytes] | None
-        child, handle.proc = handle.proc, None  # the handle would end git when it is dropped
+        child, handle.proc = handle.proc, None  # dropping the handle would end git
         assert child is not None
         return child
 
@@ -258,7 +258,7 @@ class GitProcess:
 
 
 def require_git() -> str:
-    """Return where git lies, as an absolute path: a PATH with a blank in it would have a store's own file started.
+    """Return git's absolute path: with an empty entry in PATH, a store's own file would be started.
 
     Raises:
         MissingExtra: There is no git on the PATH.
@@ -271,11 +271,11 @@ def require_git() -> str:
 
 
 def git_version() -> str:
-    """Return what git calls itself, such as ``git version 2.39.5``; no repository is asked, so none has a say.
+    """Return git's version, such as ``git version 2.39.5``; no repository is involved, so none can interfere.
 
     Raises:
         MissingExtra: There is no git on the PATH.
-        EnvironmentFault: It does not say.
+        EnvironmentFault: It does not report one.
     """
     ended = GitProcess(Path(os.sep), dict).version()
     if ended.status != 0:
@@ -284,12 +284,12 @@ def git_version() -> str:
 
 
 def overruled(keys: Iterable[str]) -> dict[str, str]:
-    """Return what keeps every program from running that settings with these keys name, but for memkit's own."""
+    """Return the settings that prevent programs named under these keys from running, except memkit's own."""
     return {key: value for key in keys for pattern, value in _PROGRAMS if pattern.fullmatch(key)} | own_programs()
 
 
 def _configuration(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that stand for settings, which overrule those of any file."""
+    """Return the variables that pass settings to git and override those of any file."""
     made = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (key, value) in enumerate(settings.items()):
         made |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -301,7 +301,7 @@ def _is_left_behind(name: str) -> bool:
 
 
 def _drain(complaints: IO[bytes]) -> None:
-    """Read what nobody wants to know: a full pipe would stop git."""
+    """Read and discard: a full pipe would stop git."""
     with complaints:
         while complaints.read(1 << 16):
             pass
@@ -318,11 +318,11 @@ ATTRIBUTES = "merge=memkit diff=memkit"
 def own_programs(store: str = ".") -> dict[str, str]:
     """Return the settings that make git merge shards line by line and show them as sentences.
 
-    ``store`` is where the store lies in its working tree: its keys open what is sealed.
+    ``store`` is the store's path in its working tree: its keys open what is sealed.
 
-    Git runs them in the top folder of a working tree, which is no place to import from: ``-P``. Where memkit cannot run
-    any more, a merge falls back on git's own, with its markers, and a diff on the text as it is: neither may take one
-    side in silence or end a ``git log``. The text is never cached, because git would keep what was opened of a sealed
+    Git runs them in the top folder of a working tree, which is no place to import from: ``-P``. If memkit can no longer
+    run, a merge falls back on git's own, with its markers, and a diff on the raw text: neither may silently take one
+    side or end a ``git log``. The text is never cached, because git would keep opened text of a sealed
     line among its objects.
     """
     memkit = f"{shlex.quote(sys.executable)} -P -m memkit git"
@@ -339,7 +339,7 @@ def own_programs(store: str = ".") -> dict[str, str]:
 
 
 class GitObject(NamedTuple):
-    """One object as git keeps it."""
+    """One object in git's database."""
 
     id: str
     kind: str
@@ -355,7 +355,7 @@ class Plumbing:
         self._process = GitProcess(folder, self._repository)
 
     def run(self, *arguments: str, given: bytes = b"", check: bool = True, index: Path | None = None) -> bytes:
-        """Run ``git ARGUMENTS`` and return what it printed; raises ``EnvironmentFault`` with git's last line."""
+        """Run ``git ARGUMENTS`` and return its output; raise ``EnvironmentFault`` with git's last line."""
         done = self.finished(*arguments, given=given, index=index)
         require_alive(done, arguments[0], self.folder)
         if done.status != 0 and check:
@@ -364,11 +364,11 @@ class Plumbing:
         return done.output if done.status == 0 else b""
 
     def finished(self, *arguments: str, given: bytes = b"", index: Path | None = None) -> EndedGit:
-        """Run ``git ARGUMENTS`` and return how it ended, for a command whose exit code is its answer."""
+        """Run ``git ARGUMENTS`` and return its result, for a command whose exit code is its answer."""
         return self._process.finished(arguments, given, variables={"GIT_INDEX_FILE": str(index)} if index else {})
 
     def all_objects(self) -> Iterator[GitObject]:
-        """Yield every object there is: loose, packed, unreachable."""
+        """Yield every existing object: loose, packed, unreachable."""
         with self._process.running("cat-file", "--batch-all-objects", "--unordered", "--buffer", "--batch") as (
             _,
             output,
@@ -378,25 +378,25 @@ class Plumbing:
 
     @contextmanager
     def reader(self) -> Iterator[ObjectReader]:
-        """Give what reads single objects by their id."""
+        """Yield a reader of single objects by their id."""
         with self._process.running("cat-file", "--batch") as (wanted, output):
             yield ObjectReader(wanted, output)
 
     def _repository(self) -> Mapping[str, str]:
-        """Return what makes this folder the repository, without the configuration of people."""
+        """Return the variables that make this folder the repository, without anybody's configuration."""
         GitFolder(self.folder, self.folder, self.folder).require_inside()
         return {"GIT_DIR": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
 
 class ObjectReader:
-    """Reads objects one by one from a running git."""
+    """Reads objects one by one through a running git."""
 
     def __init__(self, wanted: IO[bytes], output: IO[bytes]) -> None:
         self._wanted = wanted
         self._output = output
 
     def read(self, id: str) -> GitObject | None:
-        """Return an object, or None when it is not there."""
+        """Return an object, or None if it does not exist."""
         self._wanted.write(id.encode() + b"\n")
         self._wanted.flush()
         header = self._output.readline()
@@ -407,8 +407,8 @@ class ObjectReader:
 
 @contextmanager
 def scratch_repository() -> Iterator[Plumbing]:
-    """Give an empty repository of one's own, in which nothing of anybody's configuration counts, for a block."""
-    import tempfile  # few commands need one
+    """Yield an empty temporary repository, without anybody's configuration, for the duration of a block."""
+    import tempfile  # few commands need it
 
     require_git()
     with tempfile.TemporaryDirectory(prefix="memkit-git-") as folder:
@@ -428,7 +428,7 @@ def tree_entries(data: bytes, id_size: int) -> Iterator[tuple[bytes, bytes, str]
 
 
 def joined(ids: Iterable[str]) -> bytes:
-    """Return ids as git reads them, one a line."""
+    """Return ids as git reads them, one per line."""
     return "".join(f"{id}\n" for id in ids).encode()
 
 
@@ -439,5 +439,5 @@ def _object(header: bytes, output: IO[bytes]) -> GitObject:
         if header.endswith(b"\n") and len(data) == int(size) and output.read(1) == b"\n":
             return GitObject(id, kind, data)
     except ValueError:
-        pass  # a git that dies leaves out what it could not write, and goes on with the rest
+        pass  # a dying git cannot take all of its input
     raise EnvironmentFault(f"git cat-file ended in the middle of what it said: {header[:80]!r}.")

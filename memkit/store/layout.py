@@ -1,7 +1,7 @@
-"""Where things lie in a store and its repository, how they are found and read, and what is kept of what files say.
+"""The places of files in a store and its repository, how to find and read them, and a cache of their parsed content.
 
-A repository is believed where it lies in the folder that it is a repository of, or knows that folder. One that a link
-or a pointer leads to and that knows nothing of it is somebody else's: what memkit commits would end there.
+A repository is trusted if it is in the folder that it is a repository of, or knows that folder. One that a link
+or a pointer leads to and that does not know the folder is somebody else's: memkit's commits would end there.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def find_store(given: Path | None = None) -> Path:
     """Return the root of the store: ``given``, else ``MEMKIT_STORE``, else the nearest parent with ``memkit.yaml``.
 
     Raises:
-        StoreNotFound: There is none; the message says where was looked and what to run.
-        StoreFault: What memkit keeps beside it would end somewhere else.
+        StoreNotFound: There is none; the message says where it was expected and what to run.
+        StoreFault: The files that memkit keeps beside it would end up elsewhere.
     """
     named = given or _from_environment()
     if named is not None:
@@ -55,7 +55,7 @@ def find_store(given: Path | None = None) -> Path:
 
 
 def manifest_state(root: Path) -> tuple[int, ...]:
-    """Return numbers that change when somebody changes ``memkit.yaml``; none where it is gone."""
+    """Return numbers that change when somebody changes ``memkit.yaml``; empty if it does not exist."""
     try:
         found = (root / MANIFEST).stat()
     except OSError:
@@ -64,7 +64,7 @@ def manifest_state(root: Path) -> tuple[int, ...]:
 
 
 def checked_name(name: str, kind: str) -> str:
-    """Return ``name`` if it can name a skill, policy or domain, and no path hides in it; raises ``UsageError``."""
+    """Return ``name`` if it is a valid name of a skill, policy or domain and hides no path; raise ``UsageError``."""
     if not NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot name a {kind}: use lower-case letters, digits, '-' and '_' (at most 64, no path)."
@@ -73,7 +73,7 @@ def checked_name(name: str, kind: str) -> str:
 
 
 def require_inside(root: Path, path: Path, shown: str) -> None:
-    """Raise ``UsageError`` where a link leads out of the store on the way to a file: no history keeps what it says."""
+    """Raise ``UsageError`` if a link leads out of the store on the way to a file: no history covers its content."""
     try:
         leads_inside(root, path)
     except LeadsOut as error:
@@ -82,9 +82,9 @@ def require_inside(root: Path, path: Path, shown: str) -> None:
 
 
 def require_writable_inside(root: Path, path: Path) -> None:
-    """Raise ``StoreFault`` where what is to be written below ``root`` would end outside of it, behind a link.
+    """Raise ``StoreFault`` if a file to be written below ``root`` would end up outside it, through a link.
 
-    A path that a person names elsewhere is theirs to name.
+    A person may name a path elsewhere.
     """
     if not Path(os.path.normpath(path.absolute())).is_relative_to(os.path.normpath(root.absolute())):
         return
@@ -95,7 +95,7 @@ def require_writable_inside(root: Path, path: Path) -> None:
 
 
 def _looked_at(root: Path) -> Path:
-    """Return ``root`` once it is known that the machine's folder lies in it."""
+    """Return ``root`` after checking that the machine's folder is inside it."""
     try:
         require_private(root)
     except ArchiveError as error:
@@ -104,7 +104,7 @@ def _looked_at(root: Path) -> Path:
 
 
 def keys_home() -> Path:
-    """Return the folder of what this user keeps about stores outside of them: their keys, and which are trusted.
+    """Return the folder of this user's data about stores, outside of them: keys, and which stores are trusted.
 
     Raises:
         UsageError: ``MEMKIT_KEYS`` is a relative path.
@@ -125,12 +125,12 @@ class Kind(NamedTuple):
 
     noun: str
     folder: str
-    """Where the files lie, relative to the store."""
+    """The folder of the files, relative to the store."""
     findings: Callable[[Any, str], list[Any]]
-    """What keeps a ``Document`` from being the one that its file's stem names, each a ``SchemaFinding``."""
+    """The faults that keep a ``Document`` from being the one its file's stem names, each a ``SchemaFinding``."""
 
     def path(self, name: str) -> str:
-        """Return the file of ``name``, relative to the store; raises ``UsageError`` where no such name can be."""
+        """Return the path of ``name``'s file, relative to the store; raise ``UsageError`` for an invalid name."""
         return f"{self.folder}/{checked_name(name, self.noun)}.yaml"
 
 
@@ -138,7 +138,7 @@ MAX_BYTES = 1_000_000
 
 
 def file_bytes(path: Path) -> bytes:
-    """Return at most one byte more than a file of a store may have.
+    """Return a file's content, at most one byte more than a file of a store may have.
 
     Raises:
         OSError: It cannot be read, or is a pipe, a device or a folder.
@@ -155,7 +155,7 @@ NO_FILE = "This is not a regular file."
 
 
 def why_not(error: OSError | ValueError) -> str:
-    """Return the sentence that says why a file cannot be read."""
+    """Return a sentence that says why a file cannot be read."""
     reason = getattr(error, "strerror", None) or str(error)
     return reason if reason == NO_FILE else f"The file cannot be read: {reason}."
 
@@ -166,16 +166,16 @@ SCHEMA_FILES: Mapping[str, str] = {
     "policy": "policies/.schema.json",
     "domain": "domains/.schema.json",
 }
-"""What a file is → where its schema lies in a store: beside the files, so that all of them name it alike."""
+"""Kind of file → the place of its schema in a store: beside the files, so that all of them refer to it alike."""
 
 
 _DATA = Path(__file__).resolve().parents[1] / "data"
 
 
 def schema_path(kind: str) -> Path:
-    """Return where the schema of this version lies: with the starters, or in the package where no store carries it."""
+    """Return the path of this version's schema: with the starters, or in the package if no store carries it."""
     name = SCHEMA_FILES.get(kind, f"schemas/{kind}.schema.json")
-    return _DATA / name if (_DATA / name).exists() else _DATA.parents[1] / name  # as ``resource``, which costs a module
+    return _DATA / name if (_DATA / name).exists() else _DATA.parents[1] / name  # as ``resource``, without its import
 
 
 def schema_files() -> dict[str, bytes]:
@@ -184,29 +184,29 @@ def schema_files() -> dict[str, bytes]:
 
 
 def schema_comment(root: Path, kind: str) -> str:
-    """Return the first line of a new file, which tells editors its schema; nothing in a store that carries none."""
+    """Return the first line of a new file, which tells editors its schema; empty in a store that carries none."""
     place = root / SCHEMA_FILES[kind]
     return f"# yaml-language-server: $schema={place.name}\n" if place.is_file() else ""
 
 
 SETTLED = 50_000_000
-"""Nanoseconds after which a further change of a file surely has another time: clocks of file systems are coarse."""
+"""Nanoseconds after which a further change of a file surely has another time: file system clocks are coarse."""
 
 
 def parsed(root: Path, kind: str, files: Mapping[str, Path], read: Callable[[str], Any]) -> dict[str, Any]:
-    """Return by name what ``read`` makes of each of ``files``, or made of it before while the file stays as it was.
+    """Return the result of ``read`` for each of ``files`` by name, from a cache while the file is unchanged.
 
-    A file stays as it was while its size, its times and its inode do; nobody sets when a file was last changed
-    (``ctime``). Nothing is kept of a file so young that it may still change and keep its time. What lies there is
-    believed as the index is: only this clone can have put it there (``runtime/memory/log/clone``).
+    A file is unchanged while its size, its times and its inode are; nobody can set the time of its last change
+    (``ctime``). Nothing is cached about a file so young that it may still change and keep its time. The cache is
+    trusted as the index is: only this clone can have written it (``runtime/memory/log/clone``).
 
     Args:
         root: The store.
-        kind: What the files are, such as ``skills``; each kind has a file of its own.
-        files: Where each lies.
-        read: Returns the plain data of the file of this name, or raises what is wrong with it.
+        kind: The kind of files, such as ``skills``; each kind has a cache file of its own.
+        files: The path of each.
+        read: Returns the plain data of the file of this name, or raises its error.
     """
-    if not (root / MANIFEST).is_file():  # a folder that is no store has no cache
+    if not (root / MANIFEST).is_file():  # a folder that is not a store has no cache
         return {name: read(name) for name in files}
     place = cache_folder(root) / f"{kind}.json"
     known, entries, keeps = _known(place), {}, {}
@@ -224,7 +224,7 @@ def parsed(root: Path, kind: str, files: Mapping[str, Path], read: Callable[[str
 
 
 def _stamp(path: Path) -> list[int] | None:
-    """Return what tells a file from what it was; None where there is none, which reading it will say."""
+    """Return what distinguishes a file's state from former ones; None if there is none, which reading reports."""
     with suppress(OSError):
         stat = path.stat()
         return [stat.st_size, max(stat.st_mtime_ns, stat.st_ctime_ns), stat.st_mtime_ns, stat.st_ino]
@@ -232,7 +232,7 @@ def _stamp(path: Path) -> list[int] | None:
 
 
 def _known(place: Path) -> dict[str, Any]:
-    """Return the entries, a stamp and the data by name; none where another version of memkit, or nobody, kept them."""
+    """Return the cached entries, a stamp and the data by name; empty if missing or from another version of memkit."""
     with suppress(OSError, ValueError, RecursionError):
         kept = json.loads(place.read_text(encoding="utf-8"))
         if isinstance(kept, dict) and kept.get("memkit") == __version__:
@@ -242,7 +242,7 @@ def _known(place: Path) -> dict[str, Any]:
 
 def _keep(place: Path, entries: Mapping[str, Any]) -> None:
     scratch = place.with_suffix(f".{os.getpid()}.tmp")
-    with suppress(TypeError, ValueError, RecursionError):  # what is no JSON is read again each time
+    with suppress(TypeError, ValueError, RecursionError):  # data that is not JSON is read again each time
         text = json.dumps({"memkit": __version__, "files": entries})
         if json.loads(text)["files"] != entries:
             return
@@ -250,7 +250,7 @@ def _keep(place: Path, entries: Mapping[str, Any]) -> None:
             make_private(place.parent)
             scratch.write_text(text, encoding="utf-8")
             scratch.replace(place)
-        except OSError:  # a store that cannot be written can still be read
+        except OSError:  # a read-only store can still be read
             with suppress(OSError):
                 scratch.unlink()
 
@@ -263,7 +263,7 @@ _WRITTEN = (
 )  # fmt: skip
 """What git writes in its folder when memkit commits."""
 _ASKED = (".gitignore", ".gitattributes", ".gitmodules")
-"""What git reads in the working tree whatever it is asked."""
+"""What git always reads in the working tree."""
 _NEVER_READ = "Nothing of it was read. Remove it, or open the store that it belongs to."
 
 
@@ -273,26 +273,26 @@ class GitFolder(NamedTuple):
     top: Path
     """The root of the working tree."""
     own: Path
-    """What belongs to this working tree: HEAD, index."""
+    """The folder of this working tree's own files: HEAD, index."""
     shared: Path
-    """What all working trees of the repository share: branches, objects, settings. Mostly the same."""
+    """The folder that all working trees of the repository share: branches, objects, settings. Usually the same."""
 
     @property
     def branch(self) -> str | None:
-        """Return the branch that is checked out; None when detached."""
+        """Return the checked-out branch; None when detached."""
         head = _line(self.own / "HEAD")
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
 
     @property
     def head_id(self) -> str | None:
-        """Return the id of the commit that HEAD names, or None where there is none or only git can tell."""
+        """Return the id of the commit that HEAD names, or None if there is none or only git can resolve it."""
         head = _line(self.own / "HEAD")
         name = head.removeprefix("ref: ")
         found = head if name == head else self._resolved(name)
         return found if _ID.fullmatch(found) else None
 
     def require_inside(self) -> None:
-        """Raise ``StoreFault`` where something that git writes is a link out of the store, or is no file."""
+        """Raise ``StoreFault`` if a path that git writes is a link out of the store, or not a file."""
         homes = [os.path.realpath(folder) for folder in (self.top, self.shared)]
         for path in self._written():
             if path.is_symlink():
@@ -316,7 +316,7 @@ class GitFolder(NamedTuple):
             yield from (self.shared / "objects").iterdir()
 
     def _resolved(self, name: str) -> str:
-        """Return the id that a reference holds, loose or packed; an empty text for one without commits."""
+        """Return the id that a reference holds, loose or packed; empty for one without commits."""
         if not re.fullmatch(r"refs/[^\0]+", name) or ".." in name:
             return ""
         for folder in (self.own, self.shared):
@@ -329,10 +329,10 @@ class GitFolder(NamedTuple):
 
 
 def git_folder(root: Path) -> GitFolder | None:
-    """Return the repository that ``root`` lies in, or None outside of one.
+    """Return the repository that contains ``root``, or None outside one.
 
     Raises:
-        StoreFault: What lies there leads to a repository that does not know of it.
+        StoreFault: The path leads to a repository that does not know of it.
     """
     root = root.absolute()
     for top in (root, *root.parents):
@@ -349,7 +349,7 @@ def git_folder(root: Path) -> GitFolder | None:
 
 
 def known_git_folder(root: Path) -> GitFolder | None:
-    """Return the repository that ``root`` lies in, None also for one that is not believed."""
+    """Return the repository that contains ``root``, or None, also for one that is not trusted."""
     try:
         return git_folder(root)
     except StoreFault:
@@ -382,7 +382,7 @@ def _line(path: Path) -> str:
 
 
 def _text(path: Path) -> str:
-    """Return what a file holds; an empty text where it cannot be read or is none, such as a pipe."""
+    """Return a file's content; empty if it cannot be read or is not a file, such as a pipe."""
     try:
         return file_bytes(path).decode("utf-8")
     except (OSError, UnicodeDecodeError):

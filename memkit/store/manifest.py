@@ -1,4 +1,4 @@
-"""Change ``memkit.yaml`` as an editor would: comments, quotes and the order of keys stay."""
+"""Change ``memkit.yaml`` as an editor would, keeping comments, quotes and the order of keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memkit.store.schema import check, load_schema
 def change_manifest(root: Path, values: Mapping[str, Any], message: str, *, unset: Sequence[str] = ()) -> str | None:
     """Set dotted keys to ``values`` in ``memkit.yaml``, commit that with ``message`` and return the commit's id.
 
-    A key that is not there and is to be None stays out of the file; those in ``unset`` leave it.
+    A missing key that is to be None stays out of the file; those in ``unset`` are removed.
 
     Raises:
         UsageError: The value does not fit the schema.
@@ -44,7 +44,7 @@ def _set(place: Any, keys: Sequence[str], value: Any) -> None:
 
 
 def _quoted(value: Any) -> Any:
-    """Return a text such as ``off`` so that it is written in quotes: others would read a truth value."""
+    """Return a text such as ``off`` so that it is written in quotes: others would read a boolean."""
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
     from memkit.store.yaml import ambiguity
@@ -58,7 +58,7 @@ class Meaning(NamedTuple):
     key: str
     meaning: str
     takes: str
-    """Which values it may have, in words."""
+    """Its possible values, in words."""
     default: Any
 
 
@@ -75,12 +75,12 @@ def meanings() -> list[Meaning]:
 
 
 def meaning_of(key: str) -> Meaning | None:
-    """Return what one setting means; None where there is none of this name."""
+    """Return the meaning of one setting; None if there is none of this name."""
     return next((one for one in meanings() if one.key == key), None)
 
 
 def _values(place: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Return which values a place of the schema takes."""
+    """Return the values that a place in the schema accepts."""
     if "$ref" in place:
         return {"fraction": "0 to 1", "duration": "a number and s, m, h or d"}[str(place["$ref"]).rpartition("/")[2]]
     if "enum" in place:

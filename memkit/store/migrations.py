@@ -1,4 +1,4 @@
-"""Bring a store from an older format to this one: a format at a time, and links for lines without."""
+"""Migrate a store from an older format to this one, a format at a time, and add links to lines without."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LINK = b'"link":'
 
 
 def unlinked_shards(root: Path) -> list[str]:
-    """Return the shards of the writers none of whose lines has a link, in the order in which they were written."""
+    """Return the shards of the writers none of whose lines has a link, in the order of writing."""
     writers: dict[str, list[str]] = {}
     linked_writers = set()
     for shard in _shards(root):
@@ -44,9 +44,9 @@ def unlinked_shards(root: Path) -> list[str]:
 
 
 def link_shards(root: Path) -> str | None:
-    """Link the lines of every such writer, say so in each of them, and commit that; return the commit's id.
+    """Link the lines of every such writer, note it in each of them, and commit that; return the commit's id.
 
-    What stood there is kept under ``repaired/`` of the clone's state.
+    The former files are kept under ``repaired/`` of the clone's state.
 
     Raises:
         EnvironmentFault: A shard cannot be written; those before it are linked.
@@ -70,7 +70,7 @@ def _linked(line: bytes, writer: str, tails: dict[tuple[str, str], bytes], key: 
     try:
         data = decode_line(line)
     except InvalidRecord:
-        return line  # fsck names it
+        return line  # fsck reports it
     chain = writer, str(data.get("user_id", ""))
     placed, link = linked(data, tails.get(chain, b""), key=key, by="migrate")
     tails[chain] = link.own
@@ -87,16 +87,16 @@ def _shards(root: Path) -> Iterator[str]:
 
 
 UNSTATED = 0
-"""The format of a store whose ``memkit.yaml`` states none, as one written by hand may; it is read as format 1."""
+"""The format of a store whose ``memkit.yaml`` states none, as a handwritten one may; it is read as format 1."""
 
 
 @dataclass(frozen=True)
 class MigrationStep:
-    """What turns a store of one format into one of the next."""
+    """The step from a store of one format to the next."""
 
     words: str
     apply: Callable[[Path], str | None]
-    """Does it to the store at a path in one commit, and returns the commit's id; None where there is no repository."""
+    """Migrates the store at a path in one commit, and returns the commit's id; None without a repository."""
 
 
 LINKED = 2
@@ -111,19 +111,19 @@ STEPS: Mapping[int, MigrationStep] = {
     UNSTATED: MigrationStep("state the format in memkit.yaml", partial(_state_the_format, number=1)),
     LINKED - 1: MigrationStep("state format 2, whose lines have links", partial(_state_the_format, number=LINKED)),
 }
-"""By the format that each begins from; together they lead to ``FORMAT``."""
+"""By initial format; together they lead to ``FORMAT``."""
 
 
 def steps_from(stated: int) -> list[MigrationStep]:
-    """Return what leads from a format to the one that this version writes, in order; nothing from that one itself."""
+    """Return the steps from a format to the one that this version writes, in order; empty from that one itself."""
     return [STEPS[number] for number in range(stated, FORMAT)]
 
 
 def steps_beside(root: Path) -> list[MigrationStep]:
-    """Return what the files of a store need in any format.
+    """Return the changes that the files of a store need in any format.
 
-    Links, policies that wait for a former ``context.trust``, and files that state a version, over which two branches
-    would always be in conflict.
+    They concern links, policies that use a former ``context.trust``, and files that state a version, over which two
+    branches would always conflict.
     """
     unlinked = unlinked_shards(root)
     linking = MigrationStep(f"link the lines of {counted(len(unlinked), 'shard')}", link_shards)
@@ -163,7 +163,7 @@ def _data(path: Path) -> Any:
     try:
         return load_yaml(path.read_text(encoding="utf-8")).data
     except (MemkitError, OSError, ValueError):
-        return None  # lint says what is wrong with it
+        return None  # lint reports what is wrong with it
 
 
 def _trust_conditions(policy: Any) -> Iterator[Any]:
@@ -201,7 +201,7 @@ def _with_present_trust(policy: Any) -> None:
 
 
 def _present(condition: Any) -> Any:
-    """Return a condition on former values as one on present ones; what is below verified is untrusted."""
+    """Return a condition on former values as one on present ones; anything below verified is untrusted."""
     if isinstance(condition, MutableMapping):
         told = {key: _present(value) for key, value in condition.items()}
         return told["in"] if set(told) == {"in"} and isinstance(told["in"], str) else told

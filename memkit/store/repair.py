@@ -1,7 +1,7 @@
 """Find what merges, editors and crashes did to shards and sessions, and repair it without losing a line or a byte.
 
-A shard is rewritten whole (beside, synced, renamed) while the store's lock is held. What stood there is kept under
-``repaired/`` of the clone's state, and what was no line under ``torn/`` as well.
+A shard is rewritten as a whole (aside, synced, renamed) under the store's lock. The former content is kept under
+``repaired/`` of the clone's state, and anything that was not a line also under ``torn/``.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ REPAIRED = frozenset(
         "missing", "tampered",
     }
 )  # fmt: skip
-"""What a repair takes away; a newer memkit's event stays, and is then named again."""
+"""Problems whose lines a repair removes; a newer memkit's event stays, and is reported again."""
 LOCK_SECONDS = 30.0
 Genuine = Callable[[str, Mapping[str, JSON]], bool]
-"""Says of a shard and a line that git has whether somebody who may wrote it there."""
+"""Returns whether a shard's line in git was written there by somebody who may."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What is wrong with an archive and what only deserves a look."""
+    """The problems of an archive, and what only deserves a look."""
 
     shards: Mapping[str, Examined]
-    """What they hold only where a repair may have to change it."""
+    """Their content only if a repair may have to change it."""
     losses: Sequence[Loss]
     strays: Sequence[tuple[ShardProblem, Path]]
     problems: tuple[ShardProblem, ...]
@@ -56,9 +56,9 @@ class Findings:
 
 
 def find_problems(root: Path, log: Log, git: Git, genuine: Genuine) -> Findings:
-    """Return what is wrong with the shards of a store, with the files around them, and against what git has.
+    """Return the problems of a store's shards, of the files around them, and in comparison with git.
 
-    A line of git's that is not ``genuine`` is not missed.
+    A line in git that is not ``genuine`` does not count as missing.
     """
     warnings: list[ShardProblem] = []
     committed: Mapping[tuple[str, str], str] = {}
@@ -73,7 +73,7 @@ def find_problems(root: Path, log: Log, git: Git, genuine: Genuine) -> Findings:
     for shard in examined(log):
         dangling.look_at(shard)
         ids[shard.path] -= {id for id in ids[shard.path] if blob_id(shard.data, len(id)) == id}
-        # What a repair does not change is let go: an archive may be larger than memory.
+        # Shards that a repair does not change are dropped: an archive may be larger than memory.
         is_whole = not shard.problems and not ids[shard.path]
         shards[shard.path] = Examined(shard.path, b"", (), ()) if is_whole else shard
     lost: list[Loss] = []
@@ -92,10 +92,10 @@ def find_problems(root: Path, log: Log, git: Git, genuine: Genuine) -> Findings:
 
 
 def repair(root: Path, log: Log, git: Git, moment: datetime, genuine: Genuine) -> list[ShardProblem]:
-    """Repair what can be repaired without a person and return what that was.
+    """Repair what can be repaired without a person and return the repaired problems.
 
     Raises:
-        EnvironmentFault: A shard or a copy cannot be written. Every shard is as it was, or repaired.
+        EnvironmentFault: A shard or a copy cannot be written. Each shard is either unchanged or repaired.
         StoreLocked: Another process held the lock for too long.
     """
     with locked(lock_file(root), timeout=LOCK_SECONDS):
@@ -111,7 +111,7 @@ def repair(root: Path, log: Log, git: Git, moment: datetime, genuine: Genuine) -
 
 
 class _Shelf:
-    """Where what a repair takes away is kept."""
+    """Where removed content is kept."""
 
     def __init__(self, root: Path, log: Log, moment: str) -> None:
         self._root = root
@@ -119,7 +119,7 @@ class _Shelf:
         self._moment = moment
 
     def rewrite(self, path: str, findings: Findings) -> None:
-        """Write a shard anew with the lines that stay and those that git has."""
+        """Rewrite a shard with the remaining lines and those from git."""
         shard = findings.shards.get(path) or Examined(path, b"", (), ())
         lines, removed = _mended(shard, findings.losses)
         content = b"".join(line + b"\n" for line in lines)
@@ -134,7 +134,7 @@ class _Shelf:
         self._sync(self._root / path)
 
     def clear(self, findings: Findings) -> list[ShardProblem]:
-        """Move away the files that look like shards and hold nothing that the shards lack."""
+        """Move away files that look like shards and hold nothing that the shards lack."""
         misplaced = [one for one in findings.strays if one[0].code == "misplaced-shard" and one[1].is_file()]
         held = (piece for shard in (examined(self._log) if misplaced else ()) for piece in shard.pieces)
         known = {piece.id for piece in held if piece.data is not None}
@@ -149,12 +149,12 @@ class _Shelf:
         return fixed
 
     def _is_linked(self, path: str) -> bool:
-        """Return whether a folder on the way is a link: what it points to is not ours to write."""
+        """Return whether a folder on the way is a link: its target is not ours to write."""
         return any((self._root / folder).is_symlink() for folder in ("archive", path.rpartition("/")[0]))
 
     def _keep(self, folder: str, name: str, content: bytes) -> None:
         try:
-            suffix = ".jsonl" if folder == "repaired" else ""  # an erasure goes through such files line by line
+            suffix = ".jsonl" if folder == "repaired" else ""  # an erasure edits such files line by line
             set_aside(state_folder(self._root) / folder, f"{name}-{self._moment}", content, suffix)
         except OSError as error:
             raise EnvironmentFault(
@@ -169,7 +169,7 @@ class _Shelf:
 
 
 def _mended(shard: Examined, lost: Iterable[Loss]) -> tuple[list[bytes], list[ShardPiece]]:
-    """Return the lines of a shard as they should be, and what of it goes."""
+    """Return the lines of a shard as they should be, and the removed pieces."""
     edits = {id(now): then for loss in lost for place, now, then in loss.edited if place == shard.path}
     edited = [piece for piece in shard.pieces if id(piece) in edits]
     kept = [(piece, edits[id(piece)].content if id(piece) in edits else piece.content) for piece in shard.pieces]
@@ -181,7 +181,7 @@ def _mended(shard: Examined, lost: Iterable[Loss]) -> tuple[list[bytes], list[Sh
 
 
 def _with_committed(lines: list[tuple[str, bytes]], loss: Loss) -> list[tuple[str, bytes]]:
-    """Return ``lines`` with the missing ones; what git has comes first, in its order, as in a file that only grew."""
+    """Return ``lines`` with the missing ones; those from git come first, in its order, as in a file that only grew."""
     missing = {piece.id: piece.content for piece in loss.missing}
     here = dict(reversed(lines))
     committed = [piece.id for piece in loss.shard.lines if piece.id in missing or piece.id in here]
@@ -200,11 +200,11 @@ _STAGED = re.compile(r"(?P<mode>\d+) (?P<id>[0-9a-f]+) (?P<stage>[123])\t(?P<pat
 
 @dataclass(frozen=True)
 class CommittedShard:
-    """A shard as git has it."""
+    """A shard as of git."""
 
     path: str
     source: str
-    """What has it: the last commit, or a side of a merge."""
+    """Where in git: the last commit, or a side of a merge."""
     lines: tuple[ShardPiece, ...]
 
 
@@ -214,13 +214,13 @@ class Loss:
 
     shard: CommittedShard
     missing: tuple[ShardPiece, ...]
-    """Lines that stand nowhere any more."""
+    """Lines that are nowhere any more."""
     edited: tuple[tuple[str, ShardPiece, ShardPiece], ...]
-    """Where a line stands now, as what, and what git has."""
+    """The present place of an edited line, its present text, and git's."""
     is_deleted: bool
 
     def problems(self) -> Iterator[ShardProblem]:
-        """Yield what to say of it."""
+        """Yield the problems to report."""
         path, source, count = self.shard.path, self.shard.source, len(self.missing)
         if count:
             lines = f"{count} line{'s' if count > 1 else ''} of {source}"
@@ -241,14 +241,14 @@ class Loss:
 def losses(
     git: Git, changed: Mapping[tuple[str, str], str], shards: dict[str, Examined], log: Log, genuine: Genuine
 ) -> list[Loss]:
-    """Return what the shards of the working tree lack of those that git has otherwise.
+    """Return what the working tree's shards lack in comparison with git's different versions.
 
     Args:
         git: The repository.
-        changed: Path and id of what git has otherwise, and where.
-        shards: Of the working tree; those into which its lines went are taken in whole.
-        log: All of them.
-        genuine: Says whether somebody who may wrote a line.
+        changed: Path and id of git's different versions, and where they are.
+        shards: Those of the working tree; the ones that received a shard's lines are read as a whole.
+        log: The log over all of them.
+        genuine: Returns whether a line was written by somebody who may.
     """
     committed = list(_committed_shards(git, changed))
     standing = _standing(shards)
@@ -268,7 +268,7 @@ def losses(
 
 
 def _standing(shards: Mapping[str, Examined]) -> dict[str, list[tuple[str, ShardPiece]]]:
-    """Return where the lines of each id stand."""
+    """Return the places of the lines of each id."""
     standing: dict[str, list[tuple[str, ShardPiece]]] = {}
     for path, shard in shards.items():
         for piece in shard.pieces:
@@ -297,7 +297,7 @@ def _loss(
 
 
 def _committed_shards(git: Git, changed: Mapping[tuple[str, str], str]) -> Iterator[CommittedShard]:
-    """Yield the shards of some paths and ids."""
+    """Yield the shards at some paths and ids."""
     contents = GitObjects(git).read_many(id for _, id in changed)
     for (path, id), source in changed.items():
         lines = tuple(piece for piece in pieces(contents[id]) if piece.data is not None)
@@ -305,7 +305,7 @@ def _committed_shards(git: Git, changed: Mapping[tuple[str, str], str]) -> Itera
 
 
 def _committed(git: Git) -> Mapping[tuple[str, str], str]:
-    """Return path and id of every shard that git has, and what has it."""
+    """Return path and id of every shard in git, and where it is."""
     objects = GitObjects(git)
     wanted: dict[tuple[str, str], str] = {}
     if head := git.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).strip():
@@ -324,7 +324,7 @@ _MOVE = "Move it to archive/<YYYY-MM>/<writer>.jsonl if its lines belong to memo
 
 
 def misplaced(root: Path) -> Iterator[tuple[ShardProblem, Path]]:
-    """Yield each file or link of ``archive/`` that looks like a shard and is not read as one."""
+    """Yield each file or link in ``archive/`` that looks like a shard and is not read as one."""
     archive = root / "archive"
     if archive.is_symlink():
         yield _problem("symlink", root, archive, "archive/ is a link, so git keeps nothing of what lies there.")
@@ -341,7 +341,7 @@ def misplaced(root: Path) -> Iterator[tuple[ShardProblem, Path]]:
 
 
 def twins(paths: Iterable[str]) -> Iterator[ShardProblem]:
-    """Yield the shards whose names a file system may take for one another."""
+    """Yield the shards whose names a file system may confuse."""
     first: dict[str, str] = {}
     for path in paths:
         earlier = first.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
@@ -361,14 +361,14 @@ def _problem(code: str, root: Path, path: Path, message: str) -> tuple[ShardProb
 
 
 def set_damaged_aside(root: Path) -> list[ShardProblem]:
-    """Move the files that cannot be read to where a person may look at them, and return what was wrong with them."""
+    """Move unreadable files to where a person may inspect them, and return their problems."""
     problems = list(damaged_sessions(root))
     for problem in problems:
         path = root / problem.path
         if path.is_file():
             set_aside(state_folder(root) / "torn", path.stem, path.read_bytes(), path.suffix)
             path.unlink()
-        else:  # a pipe or a folder in the place of a file
+        else:  # a pipe or a folder instead of a file
             (state_folder(root) / "torn").mkdir(parents=True, exist_ok=True)
             path.rename(state_folder(root) / "torn" / path.name)
     return problems
@@ -376,22 +376,22 @@ def set_damaged_aside(root: Path) -> list[ShardProblem]:
 
 @dataclass(frozen=True)
 class PutBack:
-    """A line that was taken out of a shard."""
+    """A line that was removed from a shard."""
 
     line: TamperedLine
     said: Mapping[str, Any]
-    """What stood there."""
+    """The removed text."""
     original: Mapping[str, Any] | None
-    """What stands there again; None where git never had a line of this id that fits its link."""
+    """The restored text; None if git never had a line of this id that fits its link."""
 
 
 def put_back(root: Path, git: Git, lines: Iterable[TamperedLine], moment: datetime, genuine: Genuine) -> list[PutBack]:
-    """Put what git has in the place of each of ``lines``, and take away those of which it never had a genuine one.
+    """Replace each of ``lines`` by git's version, and remove those of which git never had a genuine one.
 
-    What stood there is kept under ``torn/`` of the clone's state.
+    The former content is kept under ``torn/`` of the clone's state.
 
     Raises:
-        EnvironmentFault: A shard cannot be written; it is as it was.
+        EnvironmentFault: A shard cannot be written; it is unchanged.
         StoreLocked: Another process held the lock for too long.
     """
     by_shard: dict[str, list[TamperedLine]] = {}

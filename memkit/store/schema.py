@@ -1,7 +1,7 @@
-"""Check plain data against the part of JSON Schema that memkit's own schemas use, with sentences people can act on.
+"""Check plain data against the subset of JSON Schema in memkit's own schemas, with sentences people can act on.
 
-The schemas are ordinary JSON Schema files, so that editors complete from them as well. A keyword that this checker does
-not know is an error and not a silent pass.
+The schemas are ordinary JSON Schema files, so that editors complete from them as well. A keyword unknown to this
+checker is an error instead of silently passing.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class SchemaFinding(NamedTuple):
     path: KeyPath
     message: str
     at_key: bool = False
-    """Whether it is the key at the end of ``path`` that is wrong, and not its value."""
+    """Whether the key at the end of ``path`` is wrong, and not its value."""
     meant: str = ""
-    """The known key that a misspelt one is nearest to."""
+    """The known key nearest to a misspelt one."""
 
     def position(self, document: Document) -> Position:
-        """Return line and column of what is wrong in the document that the data came from."""
+        """Return line and column of the fault in the document that the data came from."""
         return document.key_position(self.path) if self.at_key else document.position(self.path)
 
 
@@ -65,7 +65,7 @@ def check(data: Any, schema: Schema) -> list[SchemaFinding]:
 
 
 def suggestion(word: str, known: list[str]) -> str:
-    """Return `` Did you mean '…'?`` for the nearest known word, or nothing."""
+    """Return `` Did you mean '…'?`` for the nearest known word, or an empty string."""
     near = _nearest(word, known)
     return f" Did you mean {near!r}?" if near else ""
 
@@ -139,7 +139,7 @@ class _Checker:
             yield from self.check(value, sub, path)
 
     def _choice(self, data: Any, branches: list[Schema], path: KeyPath) -> Iterator[SchemaFinding]:
-        """Yield nothing if a branch fits; else what is wrong with the branch that was meant, if that can be told."""
+        """Yield nothing if a branch fits; else the faults in the branch that was meant, if that is clear."""
         results = [list(self.check(data, branch, path)) for branch in branches]
         if not all(results):
             return
@@ -182,7 +182,7 @@ def _wrong_type(data: Any, expected: list[str], path: KeyPath) -> str:
 
 
 def _subject(path: KeyPath) -> str:
-    """Return how a sentence names the value at ``path``, such as ``'examples[0].input'``."""
+    """Return the name of the value at ``path`` in a sentence, such as ``'examples[0].input'``."""
     if not path:
         return "The file"
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
@@ -200,7 +200,7 @@ def _known(schema: Schema) -> str:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    # JSON Schema's final $ is the end of the string; Python's would let a newline follow.
+    # JSON Schema's final $ is the end of the string; Python's would allow a newline after it.
     return re.compile(pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern)
 
 

@@ -1,4 +1,4 @@
-"""The sessions that this machine keeps: what tells one from another, and every file of one."""
+"""The sessions kept on this machine: how to tell them apart, and all files of one."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from memkit.runtime.memory.tiers.sessions import SessionTurn
 
 FOLDERS = ("sessions", "context")
-"""Where the chat and where generated projects keep what the prompt of a session held."""
+"""Where the chat and generated projects store what a session's prompt held."""
 MOST_NAMED = 10
-"""Candidates that an error names."""
+"""Number of candidates that an error names."""
 
 
 class SessionOpen(EnvironmentFault):
-    """Say that another process has a session open."""
+    """Report that another process has a session open."""
 
     code = "session-in-use"
 
 
 class SessionCard(NamedTuple):
-    """What a person knows a session by."""
+    """What identifies a session to a person."""
 
     session: str
     user_id: str
@@ -43,7 +43,7 @@ class SessionCard(NamedTuple):
     last_at: str
     turns: int
     first: str = ""
-    """How the user's first words in it begin."""
+    """The beginning of the user's first words in it."""
     name: str | None = None
     agent_id: str | None = None
     parent: str | None = None
@@ -54,24 +54,24 @@ class SessionBook:
     """The list of sessions. Each belongs to one user; for everybody else there is no such session."""
 
     def __init__(self, state: Path, recall: RecallMemory, sealer: Sealer, kept_from: datetime) -> None:
-        """Read sessions below ``state``; those that nobody went on with since ``kept_from`` have expired."""
+        """Read sessions below ``state``; those unused since ``kept_from`` have expired."""
         self._state = state
         self._recall = recall
         self._sealer = sealer
         self._kept_from = kept_from
 
     def of(self, user_id: str) -> list[SessionCard]:
-        """Return the sessions of a user, the one that was used last first."""
+        """Return the sessions of a user, most recently used first."""
         turns, files = self._recall.by_session(user_id), dict(self._files(user_id))
         cards = [_card(session, user_id, turns.get(session, ()), files.get(session)) for session in {*turns, *files}]
         return sorted(cards, key=lambda card: (card.last_at, card.session), reverse=True)
 
     def find(self, user_id: str, word: str) -> SessionCard:
-        """Return the session that ``word`` means: an id, a name, or how an id begins.
+        """Return the session that ``word`` means: an id, a name, or a prefix of an id.
 
         Raises:
             NotFound: This user has no such session.
-            UsageError: Several begin like that.
+            UsageError: Several ids have this prefix.
         """
         cards = self.of(user_id)
         whole = [card for card in cards if card.session == word] or [card for card in cards if card.name == word]
@@ -88,14 +88,14 @@ class SessionBook:
         return fitting[0]
 
     def called(self, user_id: str, name: str) -> str | None:
-        """Return the id of the session that this user calls ``name``, None where no or more than one is called so."""
+        """Return the id of the session that this user calls ``name``, None if there is none or more than one."""
         if SessionFile(self._state / FOLDERS[0], user_id, name).exists():
             return name  # an id; nothing else needs to be read
         found = [session for session, kept in self._files(user_id) if kept.content.get("name") == name]
         return found[0] if len(found) == 1 else None
 
     def is_open(self, card: SessionCard) -> bool:
-        """Return whether a process is talking in a session now."""
+        """Return whether a process has a session open now."""
         try:
             with self.held(card):
                 return False
@@ -104,7 +104,7 @@ class SessionBook:
 
     @contextmanager
     def held(self, card: SessionCard) -> Iterator[None]:
-        """Keep every other process out of a session; raise ``SessionOpen`` where one is in it."""
+        """Keep every other process out of a session; raise ``SessionOpen`` if one is in it."""
         path = self._state / CHECKPOINTS / f"{session_digest(card.user_id, card.session)}.jsonl"
         try:
             handle = open_regular(path, os.O_RDONLY)
@@ -125,7 +125,7 @@ class SessionBook:
 
     @contextmanager
     def all_held(self, user_id: str) -> Iterator[None]:
-        """Keep every other process out of all sessions of a user; raise ``SessionOpen`` where one is in any."""
+        """Keep every other process out of all sessions of a user; raise ``SessionOpen`` if one is in any."""
         with ExitStack() as locks:
             for card in self.of(user_id):
                 locks.enter_context(self.held(card))
@@ -140,7 +140,7 @@ class SessionBook:
 
         Raises:
             NotFound: It keeps nothing that could have a name.
-            SessionOpen: Somebody is talking in it, and would write over the name.
+            SessionOpen: The session is in use, and its process would overwrite the name.
         """
         found = [kept for session, kept in self._files(card.user_id) if session == card.session]
         if not found:
@@ -151,7 +151,7 @@ class SessionBook:
                 file.replace({**kept.content, "name": name})
 
     def paths(self, card: SessionCard) -> list[Path]:
-        """Return every file that is of one session, whoever keeps it; its turns lie elsewhere."""
+        """Return every file of one session, whoever writes it; its turns are elsewhere."""
         stem = session_digest(card.user_id, card.session)
         return [path for path in sorted(self._state.rglob(f"{stem}*")) if path.is_file()]
 
@@ -201,14 +201,14 @@ Step = Mapping[str, Any]
 
 
 class Checkpoints:
-    """The journals in one folder, a file of JSON lines a session, each line with its user and session."""
+    """The journals in one folder, one file of JSON lines per session, each line with its user and session."""
 
     def __init__(self, folder: Path, sealer: Sealer) -> None:
         self._folder = folder
         self._sealer = sealer
 
     def of_user(self, user_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield every step of a user's sessions with the session's name; what cannot be read is passed over."""
+        """Yield every step of a user's sessions with the session's name; unreadable ones are skipped."""
         for path in sorted(self._folder.glob("*.jsonl")):
             for line in whole_file(path).split(b"\n"):
                 try:
@@ -219,7 +219,7 @@ class Checkpoints:
                     yield step["session_id"], step
 
     def bring_back(self, user_id: str, session_id: str, steps: Sequence[Step]) -> int:
-        """Put the steps of a session back, unless others are here already, and return how many were not here."""
+        """Restore the steps of a session, unless others are here already, and return how many were missing here."""
         here = [step for session, step in self.of_user(user_id) if session == session_id]
         missing = list(steps[len(here) :]) if here == list(steps[: len(here)]) else []
         if missing:
@@ -249,12 +249,12 @@ def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
     for path in sorted((state / CHECKPOINTS).glob("*.jsonl")):
         if _is_over(path):
             continue
-        from memkit.runtime.loop.journal_file import JournalError, read_entries  # the loop, for what is not over
+        from memkit.runtime.loop.journal_file import JournalError, read_entries  # the loop, for unfinished turns only
 
         try:
             entries = read_entries(path)
             is_over = bool(entries) and entries[-1]["op"] == "closed"
-            if not (is_over or any(map(is_sealed, entries))):  # what its key hides is not damaged
+            if not (is_over or any(map(is_sealed, entries))):  # sealed text without its key is not damaged
                 from memkit.runtime.loop.journal import open_turn  # the whole loop, and few stores have an open turn
 
                 open_turn(entries)
@@ -263,7 +263,7 @@ def damaged_sessions(root: Path) -> Iterator[ShardProblem]:
 
 
 def _is_over(path: Path) -> bool:
-    """Return whether the steps are soon seen to be those of a turn that was closed, as most are."""
+    """Return whether a quick look shows that the steps are those of a closed turn, as most are."""
     try:
         lines = [json.loads(line) for line in whole_file(path).split(b"\n")[:-1]]
         steps = [line for line in lines if line["op"] != "held"]

@@ -1,4 +1,4 @@
-"""Shards as git handles them: two versions merged to every line of both sides once, and one shown as sentences."""
+"""Shards in git: merge two versions so that every line of both is kept once, and show one as sentences."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from memkit.runtime.memory.record.record import unplaced
 
 
 class MergedShard(NamedTuple):
-    """What became of two versions."""
+    """The result of merging two versions."""
 
     content: bytes
     conflicts: tuple[str, ...]
-    """The ids that say something else on each side; they stand between git's markers."""
+    """The ids whose content differs between the sides; they are between git's markers."""
 
 
 class _Line(NamedTuple):
     place: tuple[str, int]
-    """The greatest id so far on its side and the lines since, so that the order of one side is never turned round."""
+    """The greatest id so far on its side and the lines since, so that the order of one side is never reversed."""
     id: str
-    """Empty for what is no line of the archive: it is kept as it is."""
+    """Empty for anything that is not a line of the archive: it is kept as it is."""
     content: bytes
     data: Mapping[str, JSON]
-    """What it says; where it stands, and whether it was linked since, is no difference."""
+    """Its content; its position, and whether it was linked since, do not matter for comparison."""
 
 
 def merge_shards(ours: bytes, theirs: bytes) -> MergedShard:
     """Return every line of both versions once.
 
-    Lines are only ever added, so what both start with stays first, and what each side added follows in the order of the
-    ids, which is that of time. Line by line neither side is asked what the base was: a line that only one side has was
+    Lines are only ever added, so the common beginning stays first, and what each side added follows in the order of the
+    ids, which is that of time. The base is not needed for single lines: a line that only one side has was
     added by it, because lines are not deleted.
     """
     left, right = _lines(ours), _lines(theirs)
@@ -90,7 +90,7 @@ def _by_id(lines: Sequence[_Line]) -> dict[str, list[_Line]]:
 
 
 def _compared(mine: Sequence[_Line], others: Sequence[_Line]) -> tuple[list[bytes], list[bytes], list[bytes]]:
-    """Return what both sides say of an id, what only the one says, and what only the other; each once."""
+    """Return what both sides say about an id, what only the first says, and what only the second; each once."""
     both = list(_different(line for line in (*mine, *others) if _says(line, mine) and _says(line, others)))
     return (
         both,
@@ -104,7 +104,7 @@ def _says(line: _Line, side: Sequence[_Line]) -> bool:
 
 
 def _different(lines: Iterator[_Line]) -> Iterator[bytes]:
-    """Yield each thing that is said once; of several spellings the first in their order, whoever wrote it."""
+    """Yield each distinct content once; of several spellings the first in their order, whoever wrote it."""
     said: list[Mapping[str, JSON]] = []
     for line in sorted(lines, key=lambda one: (b'"link":' not in one.content, one.content)):
         if line.data not in said:
@@ -113,22 +113,22 @@ def _different(lines: Iterator[_Line]) -> Iterator[bytes]:
 
 
 Open = Callable[[Mapping[str, JSON]], Mapping[str, JSON]]
-"""Gives a sealed line with what was sealed in it, or as it is where the key is not here."""
+"""Returns a sealed line opened, or as it is if the key is not here."""
 
 _SHOWN = {
     "scope": "user", "trust": "verified", "confidence": 1.0, "source": "explicit", "session_id": None,
     "supersedes": None, "valid_from": None, "valid_until": None, "source_url": None, "agent_id": None,
 }  # fmt: skip
-"""What is worth a word when it is not this."""
+"""Values that are worth mentioning if they differ from these."""
 
 
 def as_it_is(data: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """Open nothing."""
+    """Return the line without opening it."""
     return data
 
 
 def readable(shard: bytes, open_line: Open = as_it_is) -> Iterator[str]:
-    """Yield one line for each line of a shard, without anything that a terminal would obey."""
+    """Yield one line of text for each line of a shard, without terminal control codes."""
     for raw in shard.split(b"\n"):
         if not raw.strip():
             continue
@@ -141,7 +141,7 @@ def readable(shard: bytes, open_line: Open = as_it_is) -> Iterator[str]:
 
 
 def _record(line: Mapping[str, JSON]) -> str:
-    data: dict[str, JSON] = {"trust": "candidate", **line}  # a line that does not say so is not vouched for
+    data: dict[str, JSON] = {"trust": "candidate", **line}  # a line without a trust level is not vouched for
     tags = data.get("tags")
     labels = "".join(f" #{tag}" for tag in tags) if isinstance(tags, list) else ""
     shown = "(sealed)" if "sealed" in data else str(data.get("text"))

@@ -1,7 +1,7 @@
 """ServerTokens: who may call a server over HTTP, for whom, and what. Only digests are kept, outside of the store.
 
-They lie beside the user's keys, a file each, so that no store can bring a token along and two programs that make one at
-a time lose none. A server looks each time it is asked, so one that is revoked is refused from then on.
+They are stored beside the user's keys, one file each, so that no store can bring a token along and two programs that
+create one at the same time lose none. A server checks at each request, so a revoked token is refused from then on.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home
 
 SCOPES = ("read", "write", "review")
-"""What a token may do, each including the ones before: look, offer memory, and vouch by an elicited yes."""
+"""A token's rights, each including the ones before: read, offer memory, and vouch by an elicited yes."""
 BEARER = "memkit.token"
-"""Where in the scope of a request the token is that it came with."""
+"""The key of a request's scope that holds its token."""
 PREFIX = "memkit_"
 
 
 @dataclass(frozen=True)
 class ServerToken:
-    """What is kept of a token: not itself."""
+    """What is stored about a token: not the token itself."""
 
     id: str
     user_id: str
@@ -47,10 +47,10 @@ class ServerTokens:
         self._by_digest: dict[str, ServerToken] = {}
 
     def new(self, user: str, scope: str, now: datetime) -> tuple[str, ServerToken]:
-        """Make a token and return it, which is the only time that it can be seen, with what is kept of it.
+        """Create a token and return it, which is never shown again, with what is stored about it.
 
         Raises:
-            EnvironmentFault: It cannot be kept.
+            EnvironmentFault: It cannot be stored.
         """
         shown = PREFIX + secrets.token_urlsafe(32)
         token = ServerToken(secrets.token_hex(6), user, scope, _digest(shown), to_text(now))
@@ -62,11 +62,11 @@ class ServerTokens:
         return shown, token
 
     def all(self) -> list[ServerToken]:
-        """Return what is kept of every token, oldest first."""
+        """Return what is stored about every token, oldest first."""
         return sorted(self._read(), key=lambda token: (token.created_at, token.id))
 
     def revoke(self, id: str) -> ServerToken:
-        """Take a token back and return what was kept of it; raises ``NotFound`` where there is none."""
+        """Revoke a token and return what was stored about it; raise ``NotFound`` if there is none."""
         for token in self._read():
             if token.id == id:
                 (self._folder() / f"{id}.json").unlink(missing_ok=True)
@@ -74,15 +74,15 @@ class ServerTokens:
         raise NotFound(f"There is no token {id!r:.60}. 'memkit token list' shows them.")
 
     def revoke_all(self, user: str) -> None:
-        """Take back every token of a user."""
+        """Revoke every token of a user."""
         for token in self._read():
             if token.user_id == user:
                 self.revoke(token.id)
 
     def of(self, shown: str) -> ServerToken | None:
-        """Return what is kept of the token that a request came with; None for any other text.
+        """Return what is stored about the token in a request; None for any other text.
 
-        A digest is looked up, so that the time it takes says nothing of any token. One that is known costs the same
+        A digest is looked up, so that the time it takes reveals nothing about any token. A known one costs the same
         however many there are; its file is still looked for each time.
         """
         digest = _digest(shown)

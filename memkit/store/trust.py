@@ -1,8 +1,8 @@
-"""Trust in a store: a person's word, kept outside of it, that it may run and ask what it does now.
+"""Trust in a store: a person's decision, kept outside it, that it may run and contact what it does now.
 
-The word is for one store and one digest (``Demands.digest``), and lies beside the user's keys. When
-anything that counts changes, the digest is another one and the store is as it was before: read, and not believed.
-Going back to what was trusted earlier is a change like any other, because only the last word counts.
+The decision is for one store and one digest (``Demands.digest``), and is stored beside the user's keys. When
+anything relevant changes, the digest differs and the store is as it was before: read, but not trusted.
+Going back to an earlier trusted state is a change like any other, because only the last decision counts.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from memkit.store.files import make_user_only, write_whole
 from memkit.store.layout import keys_home, known_git_folder
 
 VARIABLE = "MEMKIT_TRUST"
-"""Names the digest that is trusted in a run in which nobody can be asked."""
+"""Holds the trusted digest in a run in which nobody can be asked."""
 _SHOWN = 3
-"""Changes that a message names."""
+"""The most changes that a message names."""
 
 
 class Trust:
-    """What a person said about the store at ``root``; nothing is kept in memory, so every change counts at once."""
+    """A person's decision about the store at ``root``; nothing is cached, so every change counts at once."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
 
     def demands(self) -> Demands:
-        """Return what the store would run or ask now."""
+        """Return what the store would run or contact now."""
         return demands_of(self.root)
 
     def holds(self, demands: Demands | None = None) -> bool:
-        """Return whether the store may do what it demands: a person said so, or there is nothing to allow."""
+        """Return whether the store may do what it demands: a person trusted it, or there is nothing to allow."""
         demands = demands or self.demands()
         return not demands.allows or self._is_given(demands)
 
     def _is_given(self, demands: Demands) -> bool:
-        """Return whether a person gave their word for just these demands."""
+        """Return whether a person trusted exactly these demands."""
         named = os.environ.get(VARIABLE, "").strip().lower()
         return named == demands.digest or any(kept["digest"] == demands.digest for kept in self._kept())
 
@@ -62,11 +62,11 @@ class Trust:
         return False
 
     def require(self, what: str, instead: str = "") -> Demands:
-        """Return the store's demands where they are trusted.
+        """Return the store's demands if they are trusted.
 
         Args:
             what: What is about to happen, as a clause.
-            instead: How else to go on, as a clause.
+            instead: An alternative, as a clause.
 
         Raises:
             NotTrusted: They are not.
@@ -105,7 +105,7 @@ class Trust:
         )
 
     def changed(self, demands: Demands) -> list[str]:
-        """Return the names of what is not as it was when a person last trusted this store; none where nobody did."""
+        """Return the names of everything that changed since a person last trusted this store; empty if nobody did."""
         last = next(self._kept(), None)
         if last is None or last["digest"] == demands.digest:
             return []
@@ -113,10 +113,10 @@ class Trust:
         return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
 
     def give(self, demands: Demands) -> None:
-        """Keep a person's word for just these demands; an earlier one of this store is replaced.
+        """Record a person's trust in exactly these demands; an earlier decision about this store is replaced.
 
         Raises:
-            EnvironmentFault: It cannot be kept.
+            EnvironmentFault: It cannot be stored.
         """
         home = self._home()
         if home is None:
@@ -138,7 +138,7 @@ class Trust:
             ) from error
 
     def take_back(self) -> bool:
-        """Forget what was said about this store, and return whether anything was."""
+        """Forget the decision about this store, and return whether there was one."""
         found = forbid_keys(self.root)
         for path, _ in self._records():
             try:
@@ -150,9 +150,9 @@ class Trust:
 
     @contextmanager
     def in_step(self, tell: Callable[[str], None]) -> Iterator[None]:
-        """Let a trusted store stay so over a change of its settings that a person makes with memkit in the block.
+        """Keep a trusted store trusted over a person's change of its settings with memkit in the block.
 
-        Where the word cannot be kept the change stands all the same, and ``tell`` is told.
+        If the trust cannot be recorded the change stands all the same, and is reported through ``tell``.
         """
         before = self.demands()
         was_trusted = self.holds(before)
@@ -165,7 +165,7 @@ class Trust:
                 tell(str(error))
 
     def _kept(self) -> Iterator[Mapping[str, Any]]:
-        """Yield what is kept about this store, wherever it lay then."""
+        """Yield the records about this store, wherever it was then."""
         yield from (data for _, data in self._records())
 
     def _records(self) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -175,7 +175,7 @@ class Trust:
         own = self._file(home)
         for path in (own, *sorted(set(_files(home)) - {own})):
             data = _read(path)
-            # A store that moved is known by its folder, which a copy does not share.
+            # A store that moved is recognised by its folder's identity, which a copy does not share.
             if data is not None and (path == own or data["folder"] == self._folder()):
                 yield path, data
 
@@ -187,13 +187,13 @@ class Trust:
         return [found.st_dev, found.st_ino]
 
     def _home(self) -> Path | None:
-        """Return where trust is kept; None where that lies in the store, which could so vouch for itself."""
+        """Return the folder of trust records; None if it is inside the store, which could then vouch for itself."""
         home = keys_home() / "trust"
         return None if home.resolve().is_relative_to(self.root) else home
 
 
 def _is_cloned(root: Path) -> bool:
-    """Return whether the first thing that git wrote down of the repository is that it was cloned."""
+    """Return whether the first entry in git's reflog says that the repository was cloned."""
     folder = known_git_folder(root)
     history = folder.shared / "logs" / "HEAD" if folder else None
     if history is None or not history.is_file():
@@ -210,7 +210,7 @@ def _files(home: Path) -> list[Path]:
 
 
 def _read(path: Path) -> Mapping[str, Any] | None:
-    """Return a record; of one that is gone or damaged nothing is believed."""
+    """Return a record; None for a missing or damaged one."""
     data = None
     with suppress(OSError, ValueError, RecursionError):
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -221,6 +221,6 @@ def _read(path: Path) -> Mapping[str, Any] | None:
 
 
 def _only_settings(before: Demands, after: Demands) -> bool:
-    """Return whether nothing but settings, and files that these name now, differ."""
+    """Return whether only settings, and files that these now name, differ."""
     names = {name for name in {*before.parts, *after.parts} if before.parts.get(name) != after.parts.get(name)}
     return all(name.startswith("setting ") or (name.startswith("file ") and name not in before.parts) for name in names)

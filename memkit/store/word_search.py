@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 
 def ranked(texts: Sequence[str], query: str) -> list[tuple[int, float]]:
-    """Return the places of the texts that share words with ``query`` and their scores, best first by BM25.
+    """Return the indices of the texts that share words with ``query`` and their scores, best first by BM25.
 
-    ``rank_bm25`` divides by zero without documents, and its term weights are zero or negative among two; so nothing is
-    asked of it then, and the weights are Lucene's, which are positive for every size.
+    ``rank_bm25`` divides by zero without documents, and its term weights are zero or negative for two; so it is
+    not called then, and the weights are Lucene's, which are positive for every size.
 
     >>> [place for place, _ in ranked(["pour tea", "walk the dog"], "the dog")]
     [1]
@@ -25,7 +25,7 @@ def ranked(texts: Sequence[str], query: str) -> list[tuple[int, float]]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of ``text`` in the form in which they are compared."""
+    """Return the words of ``text`` in the form used for comparison."""
     return re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold())
 
 

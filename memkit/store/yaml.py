@@ -2,7 +2,7 @@
 
 The event stream is checked before anything is built, so that a hostile file costs no more than its own size: at most
 1 MB, at most 64 levels, one document, and no anchors, aliases, merge keys or tags. Keys are strings and unique. A plain
-scalar that YAML 1.1 and 1.2 read differently loads as YAML 1.2 reads it and is named in ``Document.findings``.
+scalar that YAML 1.1 and 1.2 read differently loads as in YAML 1.2 and is named in ``Document.findings``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII)
 
-# Each pattern is a form that YAML 1.1 readers, or people, take for something else than YAML 1.2 does.
+# Each pattern is a form that YAML 1.1 readers, or people, read differently from YAML 1.2.
 _ELSEWHERE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"y|Y|n|N|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF"), "a truth value"),
     (re.compile(r"[-+]?0[0-7_]+", re.ASCII), "an octal number"),
@@ -53,7 +53,7 @@ _ELSEWHERE: tuple[tuple[re.Pattern[str], str], ...] = (
 
 @dataclass(frozen=True)
 class Ambiguity:
-    """How a scalar is read here and what another reader may make of it."""
+    """How a scalar is read here and how another reader may read it."""
 
     read_as: str
     elsewhere: str
@@ -68,7 +68,7 @@ class Ambiguity:
 
 
 def resolve_plain(value: str) -> str | int | float | bool | None:
-    """Return what YAML 1.2 core makes of a plain scalar; raise ``ValueError`` for a number that JSON cannot hold.
+    """Return the YAML 1.2 core value of a plain scalar; raise ``ValueError`` for a number that JSON cannot hold.
 
     >>> [resolve_plain(text) for text in ("yes", "true", "0755", "12:30", "~")]
     ['yes', True, 755, '12:30', None]
@@ -97,7 +97,7 @@ def _number(value: str) -> str | int | float:
 
 
 def ambiguity(value: str) -> Ambiguity | None:
-    """Return how readers disagree about a plain scalar, ``None`` when they agree.
+    """Return how readers disagree about a plain scalar, ``None`` if they agree.
 
     >>> ambiguity("no").elsewhere
     'a truth value'
@@ -127,9 +127,9 @@ _HEADER = re.compile(r"[|>][-+0-9]*[^\r\n]*")
 
 
 def raw_offsets(raw: str, value: str) -> list[int]:
-    r"""Return for each character of ``value``, and for its end, where it stands in ``raw``, the scalar as written.
+    r"""Return, for each character of ``value`` and for its end, its offset in ``raw``, the scalar as written.
 
-    Blanks that folding made stand where the blanks that they were made of begin.
+    Blanks produced by folding map to the start of the original blanks.
 
     >>> raw_offsets('"a\\tb"', "a\tb")
     [1, 2, 4, 5]
@@ -157,7 +157,7 @@ def raw_offsets(raw: str, value: str) -> list[int]:
 
 
 def _blanks(raw: str, at: int, quote: str) -> tuple[int, list[int]]:
-    """Return where the run of blanks at ``at`` ends, and the offsets in it."""
+    """Return the end of the run of blanks at ``at``, and the offsets in it."""
     places: list[int] = []
     while at < len(raw):
         if raw[at] in _BLANK:
@@ -175,7 +175,7 @@ def _blanks(raw: str, at: int, quote: str) -> tuple[int, list[int]]:
 
 
 def _character(raw: str, at: int, quote: str) -> tuple[int, int]:
-    """Return how long the character at ``at`` is as written and as read."""
+    """Return the length of the character at ``at``, as written and as read."""
     if quote == "'" and raw[at : at + 2] == "''":
         return 2, 1
     if quote == '"' and raw[at : at + 1] == "\\" and at + 1 < len(raw):
@@ -206,7 +206,7 @@ Position = tuple[int, int]
 
 
 class YamlError(UsageError):
-    """Report a YAML file that cannot be used, with the place, if it could be read, and one clear sentence."""
+    """Report an unusable YAML file, with the place, if it could be read, and one clear sentence."""
 
     def __init__(self, code: str, problem: str, *, path: str, line: int | None = None, column: int = 1) -> None:
         place = path if line is None else f"{path}:{line}:{column}"
@@ -218,7 +218,7 @@ class YamlError(UsageError):
 
 @dataclass(frozen=True)
 class YamlFinding:
-    """Something that loads, but that a person should look at."""
+    """Something that loads, but that a person should check."""
 
     code: str
     message: str
@@ -228,12 +228,12 @@ class YamlFinding:
     """Offset of the scalar's first character in ``Document.text``."""
     end: int = 0
     quoting_is_safe: bool = False
-    """Whether quotes around the scalar leave what it loads as unchanged."""
+    """Whether the scalar loads as the same value if it is quoted."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A loaded YAML document together with where everything in it stands."""
+    """A loaded YAML document together with the positions of everything in it."""
 
     path: str
     text: str
@@ -243,9 +243,9 @@ class Document:
     keys: Mapping[KeyPath, Position]
     findings: tuple[YamlFinding, ...] = ()
     texts: tuple[tuple[int, int], ...] = ()
-    """Offsets, from and to, of quoted and block scalars: a ``#`` in them starts no comment."""
+    """Start and end offsets of quoted and block scalars: a ``#`` in them starts no comment."""
     spans: Mapping[KeyPath, tuple[int, int]] = field(default_factory=dict)
-    """Offsets, from and to, of every scalar that is a value."""
+    """Start and end offsets of every scalar that is a value."""
 
     def position(self, path: KeyPath = ()) -> Position:
         """Return line and column, from 1, of the value at ``path`` or of the nearest parent that exists."""
@@ -261,11 +261,11 @@ class Document:
         return number, offset - self._line_starts[number - 1] + 1
 
     def offset(self, position: Position) -> int:
-        """Return where in ``text`` the character at a line and column stands."""
+        """Return the offset in ``text`` of the character at a line and column."""
         return self._line_starts[position[0] - 1] + position[1] - 1
 
     def offsets(self, path: KeyPath) -> list[int]:
-        """Return where each character of the text at ``path``, and its end, stands in ``text``."""
+        """Return the offset in ``text`` of each character of the text at ``path``, and of its end."""
         value: Any = self.data
         for part in path:
             value = value[part]
@@ -331,7 +331,7 @@ def _decode(content: bytes, shown: str) -> str:
 
 
 def conflict_marker(text: str) -> re.Match[str] | None:
-    """Return the first mark of a merge that nobody settled, None where there is none."""
+    """Return the first conflict marker of an unsettled merge, None if there is none."""
     if "<<<<<<<" not in text or ">>>>>>>" not in text:
         return None
     return _CONFLICT.search(text)
@@ -343,7 +343,7 @@ def _place(text: str, offset: int) -> Position:
 
 
 def _parse(text: str, shown: str) -> Document:
-    """Return the document, by libyaml where that surely reads the text as PyYAML's own scanner does.
+    """Return the document, parsed by libyaml if that surely reads the text as PyYAML's own scanner does.
 
     libyaml is ten times as fast. Whatever it refuses or may read differently is read again by PyYAML's scanner, so that
     what loads, and every message and position, is the same on a machine that has no libyaml.
@@ -377,7 +377,7 @@ def _carefully(text: str, shown: str) -> Document:
         character = text[offset : offset + 1]
         raise _broken(f"The character {character!r} is not allowed here.", shown, _place(text, offset)) from None
     except (ValueError, OverflowError):
-        # The scanner hands an escape beyond Unicode to chr(), and a directive of any length to int().
+        # The scanner passes an escape beyond Unicode to chr(), and a directive of any length to int().
         place = (reader[0].line + 1, reader[0].column + 1)
         raise _broken("This escape or directive is out of range.", shown, place) from None
 
@@ -404,7 +404,7 @@ def _quick_events(text: str) -> Iterator[pyyaml.Event]:
         event = parser.get_event()
         kind = type(event)
         if kind is pyyaml.ScalarEvent:
-            # PyYAML ends an unquoted scalar at "?" inside of brackets, and marks an empty one at another place.
+            # PyYAML ends an unquoted scalar at "?" inside brackets, and marks an empty one at another place.
             if not event.style and (not event.value or ("?" in event.value and opened[-1:] == [True])):
                 raise _Unsure
         elif kind is pyyaml.MappingStartEvent or kind is pyyaml.SequenceStartEvent:
@@ -429,7 +429,7 @@ def _broken(problem: str, shown: str, place: Position) -> YamlError:
 
 
 class _Builder:
-    """Turns the event stream into plain data and refuses what the dialect leaves out, in one pass."""
+    """Turns the event stream into plain data and refuses what the dialect excludes, in one pass."""
 
     def __init__(self, shown: str, findings: list[YamlFinding]) -> None:
         self.shown = shown
@@ -468,7 +468,7 @@ class _Builder:
         return self._mapping(events, path) if kind is pyyaml.MappingStartEvent else self._sequence(events, path)
 
     def _refused(self, event: Any) -> YamlError:
-        """Return the error about a node that the dialect leaves out."""
+        """Return the error about a node that the dialect excludes."""
         if isinstance(event, pyyaml.AliasEvent):
             return self._error("MKY004", event, f"Write the value out: the alias {event.anchor!r} is not supported.")
         if event.anchor is not None:

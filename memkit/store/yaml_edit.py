@@ -1,4 +1,4 @@
-"""Change a YAML text as a careful editor would, and merge two by what they say: comments and order stay."""
+"""Edit a YAML text as a careful editor would, and merge two by meaning, keeping comments and order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any, Literal
 from memkit.store.yaml import YamlError, load_yaml
 
 _FLUSH_LIST = re.compile(r"^( *)[^\s#-][^\n]*:[ \t]*\n\1- ", re.MULTILINE)
-"""A list whose dashes stand right under its key."""
+"""A list whose dashes are directly below its key."""
 _BOM = "\ufeff"
 
 
 def edited(content: str, change: Callable[[Any], None]) -> str:
-    r"""Return ``content`` after ``change`` was applied to the document in it, which it edits like a dict.
+    r"""Return ``content`` after applying ``change`` to the document in it, which it edits like a dict.
 
     >>> edited("a: 1  # why\nb: [x]\n", lambda document: document.update(a=2))
     'a: 2  # why\nb: [x]\n'
@@ -42,7 +42,7 @@ def edited(content: str, change: Callable[[Any], None]) -> str:
 
 
 def without_entries(content: str, keys: Sequence[str]) -> str:
-    r"""Return ``content`` without some dotted keys, and maps that they leave empty; every other line stays as it is.
+    r"""Return ``content`` without some dotted keys, and maps emptied by that; every other line stays as it is.
 
     >>> without_entries('a: 1\nversion: "2"\nlog:\n- x\n# why\nb: {c: 2}\n', ("version", "log", "b.c"))
     'a: 1\n# why\n'
@@ -79,7 +79,7 @@ def _without(data: Any, path: Sequence[str]) -> Any:
 
 
 def _topmost_gone(data: Any, wanted: Any, path: Sequence[str]) -> list[str]:
-    """Return the outermost key on ``path`` that is there and is not wanted; nothing where it is not there at all."""
+    """Return the outermost key on ``path`` that exists but is not wanted; empty if it does not exist at all."""
     for place, name in enumerate(path, 1):
         if not isinstance(data, dict) or name not in data:
             return []
@@ -90,12 +90,12 @@ def _topmost_gone(data: Any, wanted: Any, path: Sequence[str]) -> list[str]:
 
 
 def _lines_without(content: str, paths: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of ``content`` but those of the entries at ``paths``, as far as each begins a line."""
+    """Yield the lines of ``content`` except those of the entries at ``paths``, as far as each begins a line."""
     entry = re.compile(r"( *)(- )?([^\s#:]+)\s*:")
     at: list[tuple[int, str]] = []
-    """The keys that the line lies under, each with its indentation."""
+    """The keys that contain the line, each with its indentation."""
     inside = -1
-    """The indentation of the entry that is left out."""
+    """The indentation of the entry being left out."""
     for line in content.splitlines(keepends=True):
         indent = len(line) - len(line.lstrip(" "))
         if inside >= 0 and (not line.strip() or indent > inside or line[indent:].startswith("- ")):
@@ -115,7 +115,7 @@ PARTS: tuple[Part, ...] = ("major", "minor", "patch")
 
 
 def next_version(version: str | None, part: Part) -> str:
-    """Return the version that follows; the first one is 0.1.0.
+    """Return the next version; the first one is 0.1.0.
 
     >>> next_version("1.2.3", "major"), next_version("1.2.3", "minor"), next_version("1.2.3", "patch")
     ('2.0.0', '1.3.0', '1.2.4')
@@ -128,7 +128,7 @@ def next_version(version: str | None, part: Part) -> str:
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """Return a version in the form in which versions are compared.
+    """Return a version in the form used for comparison.
 
     >>> version_key("1.10.0") > version_key("1.9.0")
     True
@@ -149,29 +149,29 @@ def bumped(text: str, version: str, changes: Sequence[str]) -> str:
 
 
 _NAMING = ("name", "input", "text", "version")
-"""Keys that tell an item of a list from the others, such as a test by its name."""
+"""Keys that identify an item of a list among the others, such as a test by its name."""
 _ABSENT = object()
 
 
 @dataclass(frozen=True)
 class Clash:
-    """A clause that both sides changed, each in its own way."""
+    """A clause that both sides changed differently."""
 
     place: str
     """Such as ``tests[asks].expect``."""
     ours: Any
-    """None where it is gone."""
+    """None if it was removed."""
     theirs: Any
 
 
 def merge_yaml(base: str, ours: str, theirs: str, by_line: str | None = None) -> tuple[str | None, list[Clash]]:
-    """Return the text that has the changes of both sides, or None and the clauses that are in conflict.
+    """Return the text with the changes of both sides, or None and the conflicting clauses.
 
     Args:
-        base: The text that both began with; empty where there was none.
+        base: The common original text; empty if there was none.
         ours: The text whose comments and order are kept.
         theirs: The other one.
-        by_line: What a merge by the line came to, where it went well: it keeps the comments of both.
+        by_line: The result of a line merge, if it succeeded: it keeps the comments of both.
 
     Raises:
         YamlError: One of them does not load.
@@ -216,7 +216,7 @@ def _merged(base: Any, ours: Any, theirs: Any, *, place: str, clashes: list[Clas
 def _merged_map(
     sides: Sequence[Mapping[str, Any]], place: str, clashes: list[Clash], form: str = ".{}"
 ) -> dict[str, Any]:
-    """Return the entries of both sides in our order; what is theirs alone stands behind what it stands behind there."""
+    """Return the entries of both sides in our order; entries only of theirs follow their predecessors there."""
     _, ours, theirs = sides
     order = list(ours)
     for before, key in pairwise([None, *theirs]):
@@ -232,7 +232,7 @@ def _merged_map(
 
 
 def _by_name(items: Sequence[Any]) -> dict[str, Any] | None:
-    """Return items by what names each of them; None where something names none, or two."""
+    """Return items by their identifying values; None if one has none, or two share one."""
     if not all(isinstance(item, Mapping) for item in items):
         return None
     for key in _NAMING:
@@ -243,7 +243,7 @@ def _by_name(items: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def joined(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any] | None:
-    """Return a list with the changes of both sides, or None where they touch each other."""
+    """Return a list with the changes of both sides, or None if they overlap."""
     own = _edits(base, ours)
     edits = sorted([*own, *(edit for edit in _edits(base, theirs) if edit not in own)], key=lambda edit: edit[:2])
     for (_, stop, _), (start, _, _) in pairwise(edits):
@@ -258,13 +258,13 @@ def joined(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any] | N
 
 
 def _edits(before: Sequence[Any], after: Sequence[Any]) -> list[tuple[int, int, list[Any]]]:
-    """Return what stretches of ``before`` were replaced by, as (from, to, items)."""
+    """Return the replaced stretches of ``before``, as (from, to, items)."""
     matcher = SequenceMatcher(None, list(map(repr, before)), list(map(repr, after)), autojunk=False)
     return [(a, b, list(after[c:d])) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal"]
 
 
 def _bring(document: Any, ours: Any, goal: Any) -> None:
-    """Change a document that says ``ours`` until it says ``goal``, and nothing of it that is right already."""
+    """Change a document with the content ``ours`` until it has that of ``goal``, leaving correct parts alone."""
     for key in [key for key in ours if key not in goal]:
         del document[key]
     for key, value in goal.items():
