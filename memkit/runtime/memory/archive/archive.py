@@ -217,7 +217,7 @@ class ArchivalStore(ArchiveReader):
         if not self.leaves_traces:
             return Decision("refused", None, (OFF_RECORD,))
         with self._change(origin.user_id) as change:
-            change.require_live(old.id, origin.user_id)  # of two at once the second would be a successor too many
+            change.require_live(old.id, origin.user_id)  # two concurrent calls would otherwise leave two successors
             return change.offer(draft, in_place_of(old, by), consented=True)
 
     def mark(self, op: str, record_id: str, origin: Origin, *, reason: str = "", **fields: JSON) -> str | None:

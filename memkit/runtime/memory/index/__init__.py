@@ -1,1 +1,1 @@
-"""Where what was remembered is found: a disposable index of the log, and the search in it."""
+"""A disposable index of the log, and the search in it."""

@@ -1,4 +1,4 @@
-"""Which lines the shards hold, whose they are and where they lie, and how much of each shard was seen."""
+"""The lines of the shards, their owners and positions, and how much of each shard was read."""
 
 import errno
 import json
@@ -25,16 +25,16 @@ from .chains import TAMPERED, ChainedLine, Chains, enter_many, entry_of, shard_o
 
 BUSY_SECONDS = 30.0
 OPEN_AT_ONCE = 16
-"""Files of counts, three descriptors each: users take turns in a server, and a process may not open very many."""
+"""Open files of counts, three descriptors each: a server's users alternate, and a process may open only so many."""
 CACHE_KIB = 16 * 1024
-"""What is kept of a file in memory: with SQLite's own 2 MB a search of a million records reads many pages twice."""
+"""SQLite's page cache per file: with its default of 2 MB, a search of a million records reads many pages twice."""
 SUFFIXES = ("", "-wal", "-shm")
 VECTORS = ("-vectors", "-vectors-journal", "-hosted", "-hosted-journal")
-"""What an index of vectors keeps beside the database of its corpus, and loses with it."""
+"""The files that an index of vectors keeps next to the database of its corpus, and that are deleted with it."""
 
 
 class Database:
-    """A connection that notices when its file was taken away."""
+    """A connection that notices when its file was removed."""
 
     def __init__(self, path: Path | None, *, synchronous: str = "NORMAL") -> None:
         self.path = path
@@ -49,8 +49,8 @@ class Database:
             cached_statements=64,
         )
         if path is not None:
-            # NORMAL may lose the last transactions in a power cut, never their order: marks say what is missing.
-            self.sql.execute("PRAGMA synchronous=OFF")  # a new file has nothing yet that a power cut could take
+            # NORMAL may lose the last transactions in a power cut, but never their order: marks show what is missing.
+            self.sql.execute("PRAGMA synchronous=OFF")  # a new file holds nothing yet that a power cut could destroy
             _use_write_ahead_log(self.sql)
             self.sql.execute(f"PRAGMA synchronous={synchronous}")
             self.sql.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
@@ -59,17 +59,17 @@ class Database:
         self._process = os.getpid()
 
     def is_current(self) -> bool:
-        """Return whether the file is still the one that was opened, by this very process."""
+        """Return whether the file is still the one that was opened, and by this very process."""
         if not self._place:
             return True
-        try:  # every question asks this some times, and a path takes twice as long
+        try:  # every query checks this several times, and a path takes twice as long
             return os.stat(self._place).st_ino == self._inode and self._process == os.getpid()  # noqa: PTH116
         except FileNotFoundError:
             return False
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make the block one change; inside another transaction, a part of it."""
+        """Run the block as one transaction; inside another transaction, as a part of it."""
         if self.sql.in_transaction:
             yield
             return
@@ -87,22 +87,22 @@ class Database:
             self.sql.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Keep what was changed."""
+        """Commit the changes."""
         if self.sql.in_transaction:
             self.sql.execute("COMMIT")
 
     def rollback(self) -> None:
-        """Drop what was changed."""
+        """Undo the changes."""
         if self.sql.in_transaction:
             self.sql.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.sql.close()
 
 
 def _use_write_ahead_log(sql: sqlite3.Connection) -> None:
-    # Two processes that open a new file at once: SQLite does not wait here as it does elsewhere.
+    # Two processes opening a new file at once: SQLite does not wait here as it does elsewhere.
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -115,11 +115,11 @@ def _use_write_ahead_log(sql: sqlite3.Connection) -> None:
 
 
 def copy_database(path: Path, copy: Path) -> None:
-    """Copy a database by SQLite itself, where it opens it; what is damaged is not copied.
+    """Copy a database through SQLite itself, if it can open it; a damaged one is not copied.
 
-    A file that was read and closed by other means would lose every lock that this process has on it: another process
-    would take its log of writes away (https://www.sqlite.org/howtocorrupt.html, 2.2). Where SQLite opens nothing, as
-    on a disk that cannot be written, nobody has such a lock.
+    Reading and closing the file by other means would lose every lock that this process has on it: another process
+    would then remove its write-ahead log (https://www.sqlite.org/howtocorrupt.html, 2.2). If SQLite cannot open it, as
+    on an unwritable disk, nobody has such a lock.
     """
     try:
         with (
@@ -130,7 +130,7 @@ def copy_database(path: Path, copy: Path) -> None:
     except sqlite3.Error as error:
         copy.unlink(missing_ok=True)
         if isinstance(error, sqlite3.OperationalError) and is_read_only(error):
-            import shutil  # where the disk of the store cannot be written
+            import shutil  # the disk of the store cannot be written
 
             for beside in (path.with_name(path.name + suffix) for suffix in SUFFIXES):
                 if beside.exists():  # the bytes alone: a copied mode would be read-only again
@@ -138,26 +138,26 @@ def copy_database(path: Path, copy: Path) -> None:
 
 
 def remove_database(path: Path) -> None:
-    """Delete a database with what SQLite, and an index of vectors, keep beside it."""
+    """Delete a database with the files that SQLite, and an index of vectors, keep next to it."""
     for suffix in (*SUFFIXES, *VECTORS):
         with suppress(FileNotFoundError):
             path.with_name(path.name + suffix).unlink()
 
 
 def is_damaged(error: sqlite3.DatabaseError) -> bool:
-    """Return whether the file itself is at fault, so that a new one helps."""
+    """Return whether the file itself is damaged, so that a new one helps."""
     return type(error) is sqlite3.DatabaseError or "no such table" in str(error) or "no such column" in str(error)
 
 
 def is_unwritable(error: OSError | sqlite3.OperationalError) -> bool:
-    """Return whether the place of the index cannot be written, so that another place helps."""
+    """Return whether the location of the index cannot be written, so that another location helps."""
     if isinstance(error, OSError):
         return is_read_only(error) or error.errno in (*NO_ROOM, errno.EIO)
     return is_read_only(error) or any(sign in str(error) for sign in ("disk is full", "disk I/O error"))
 
 
 def is_read_only(error: OSError | sqlite3.OperationalError) -> bool:
-    """Return whether nobody lets us write the place of the index; room on the disk would not help."""
+    """Return whether writing the location of the index is not permitted; freeing disk space would not help."""
     if isinstance(error, OSError):
         return error.errno in DENIED
     return any(sign in str(error) for sign in ("readonly", "unable to open"))
@@ -165,11 +165,11 @@ def is_read_only(error: OSError | sqlite3.OperationalError) -> bool:
 
 @contextmanager
 def explained(store: Path | None, remove: Callable[[], None]) -> Iterator[None]:
-    """Turn what SQLite says about the index of a store, or a full disk, into an error that somebody can act on.
+    """Turn SQLite's errors about a store's index, or a full disk, into an error that somebody can act on.
 
     Raises:
         ArchiveError: The index was damaged; ``remove`` was called.
-        StoreFull: There is no room for what was to be written.
+        StoreFull: There is no space for what was to be written.
     """
     try:
         yield
@@ -200,26 +200,26 @@ CREATE INDEX lines_of_link ON lines(link) WHERE link IS NOT NULL;
 CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, settled INT);
 """
 MOST_KEPT, MOST_PARSED = 64 << 20, 8 << 20
-"""Of what was just read of a shard is kept what it says as text, and as parsed, up to so many bytes of it."""
+"""Of what was just read from a shard, so many bytes are kept as text and as parsed objects."""
 HALF = re.compile(rb"\xed[\xa0-\xbf]")
-"""Of a pair of letters, which no text in UTF-8 holds."""
+"""Half of a surrogate pair, which no UTF-8 text contains."""
 ENTERED_AT_ONCE = 5_000
-"""Lines of a shard that are parsed at the same time."""
+"""Lines of a shard that are parsed at once."""
 ENTER = """INSERT INTO lines(corpus, shard, offset, size, id, number, chain, type, link, parent, body)
            VALUES(?,?,?,?,?,?,?,?,?,?,?)"""
 
 
 class Mark(NamedTuple):
-    """How much of a shard was seen."""
+    """How much of a shard was read."""
 
     num: int
     stat: ShardStat
     seen: int
-    """Bytes up to the end of the last line that was taken in."""
+    """Bytes up to the end of the last entered line."""
     checksum: bytes
-    """Of those bytes."""
+    """The checksum of those bytes."""
     ended: int
-    """Lines that end in them."""
+    """The number of lines in them."""
 
 
 class CataloguedLine(NamedTuple):
@@ -230,7 +230,7 @@ class CataloguedLine(NamedTuple):
 
 
 class ParsedLine(NamedTuple):
-    """A line of a shard that was read and is not entered yet."""
+    """A line of a shard that was read but not entered yet."""
 
     place: tuple[int, int, int]
     """Its offset, size and number."""
@@ -246,22 +246,22 @@ class Catalogue:
         self._sql = self.database.sql
         self.chains = Chains(self._sql, witness)
         self._just_said: dict[tuple[str, int], tuple[bytes, Mapping[str, JSON]]] = {}
-        """What the lines of the last shard say that a refresh read, by shard and place: a corpus is filled with the
-        same next."""
+        """The lines of the last shard that a refresh read, by shard and position: the same lines are entered into a
+        corpus next."""
         self._was_current: tuple[Any, ...] = ()
         self._glanced: tuple[Any, ...] = ()
-        """What a glance at the log saw when all was current, and what the index was then."""
+        """The result of a glance at the log when everything was current, and the state of the index then."""
         self._adding: Counter[str] = Counter()
-        """Lines of the change under way by shard."""
+        """Lines of the current change by shard."""
         if self._format() != FORMAT:
             with self.database.transaction():
                 if self._format() != FORMAT:  # another process may have been faster
                     self._recreate()
 
     def refresh(self, log: Log, users: Users = None, *, anew: bool = False) -> None:
-        """Take in what the shards about ``users`` have gained or lost since last time.
+        """Take in what the shards about ``users`` have gained or lost since the last call.
 
-        With ``anew`` each is read from its start, whatever its size and times say, and compared with what was entered.
+        With ``anew`` each is read from its start, whatever its size and times, and compared with what was entered.
         """
         self._adding.clear()
         self._just_said.clear()
@@ -280,20 +280,20 @@ class Catalogue:
             self._take_in(log, log.shards(users), folders, anew=anew)
 
     def written(self) -> tuple[int, int]:
-        """Return what stays equal while nobody writes into the catalogue, elsewhere and here."""
+        """Return a value that stays equal as long as nobody writes to the catalogue, elsewhere or here."""
         ((version,),) = self._sql.execute("PRAGMA data_version")
         return version, self._sql.total_changes
 
     def just_said(self, span: Span) -> tuple[str, Mapping[str, JSON]]:
-        """Return what a line says that was taken in just now, once, without its place: as text, and as parsed.
+        """Return, once, the content of a line taken in just now, without its position: as text and parsed.
 
-        Both are empty where that is not at hand.
+        Both are empty if it is no longer at hand.
         """
         text, content = self._just_said.pop((span.shard, span.offset), (b"", EMPTY))
         return text.decode(), unplaced(content) if content else decode_line(text) if text else EMPTY
 
     def add(self, lines: "Sequence[tuple[Span, Mapping[str, JSON], Link | None]]") -> list[int]:
-        """Enter lines that are about to be written, each with its place and its link; return their numbers."""
+        """Enter lines that are about to be written, each with its position and link; return their numbers."""
         self._just_said.clear()
         numbers: list[int] = []
         for shard, held in groupby(lines, lambda line: line[0].shard):
@@ -328,11 +328,11 @@ class Catalogue:
         self.chains.keep_heads()
 
     def corpora(self) -> dict[str, int]:
-        """Return the number of every corpus by name."""
+        """Return the numbers of all corpora by name."""
         return dict(self._sql.execute("SELECT name, num FROM corpora"))
 
     def has_corpus(self, name: str) -> bool:
-        """Return whether a line of this corpus was ever entered, without looking at those of other users."""
+        """Return whether a line of this corpus was ever entered, without looking at other users' lines."""
         return self._sql.execute("SELECT 1 FROM corpora WHERE name=?", (name,)).fetchone() is not None
 
     def corpus(self, name: str) -> int:
@@ -344,7 +344,7 @@ class Catalogue:
         return int(row[0])
 
     def state_of(self, name: str) -> tuple[int, int, int] | None:
-        """Return number, generation and last line of a corpus, or None for one that has no lines."""
+        """Return number, generation and last line of a corpus, or None if it has no lines."""
         row = self._sql.execute("SELECT num, generation FROM corpora WHERE name=?", (name,)).fetchone()
         if row is None:
             return None
@@ -354,13 +354,13 @@ class Catalogue:
         return int(row[0]), int(row[1]), int(last or 0)
 
     def is_settled(self, name: str) -> bool:
-        """Return whether nothing stood open in a corpus when it was last asked, and it gained no line since."""
+        """Return whether a corpus had no open questions when last checked, and gained no line since."""
         row = self._sql.execute("SELECT num, settled FROM corpora WHERE name=?", (name,)).fetchone()
         last = self._sql.execute("SELECT max(seq) FROM lines WHERE corpus=?", (row[0],)).fetchone()[0] if row else None
         return row is None or (last or 0) == row[1]
 
     def note_settled(self, name: str, up_to: int) -> None:
-        """Note that nothing stands open in the lines of a corpus up to this one."""
+        """Note that the lines of a corpus up to this one leave no question open."""
         self._sql.execute("UPDATE corpora SET settled=? WHERE name=?", (up_to, name))
 
     def lines(self, corpus: int, after: int) -> Iterator[CataloguedLine]:
@@ -371,7 +371,7 @@ class Catalogue:
             yield CataloguedLine(seq, Span(*span))
 
     def line(self, seq: int) -> tuple[int, Span] | None:
-        """Return the corpus of a line and where it lies."""
+        """Return the corpus and the position of a line."""
         query = "SELECT corpus, path, offset, lines.size FROM lines JOIN shards ON num = shard WHERE seq=?"
         row = self._sql.execute(query, (seq,)).fetchone()
         return None if row is None else (row[0], Span(*row[1:]))
@@ -382,23 +382,23 @@ class Catalogue:
         return [name for (name,) in self._sql.execute(query, (id,))]
 
     def ids_beginning(self, beginning: str, most: int) -> list[str]:
-        """Return the first ids that begin so, at most so many."""
+        """Return the first ids with this prefix, up to a limit."""
         query = "SELECT DISTINCT id FROM lines WHERE id>=? AND id<?||char(1114111) ORDER BY id LIMIT ?"
         return [id for (id,) in self._sql.execute(query, (beginning, beginning, most))]
 
     def beside(self, id: str) -> tuple[bool, list[str]]:
-        """Return whether a line has this id, and the ids next to it in order: one that begins alike is among them."""
+        """Return whether a line has this id, and its neighbours in order: an id with the same prefix is among them."""
         query = "SELECT (SELECT max(id) FROM lines WHERE id<?), (SELECT min(id) FROM lines WHERE id>?)"
         before, after = self._sql.execute(query, (id, id)).fetchone()
         is_known = self._sql.execute("SELECT 1 FROM lines WHERE id=?", (id,)).fetchone() is not None
         return is_known, [one for one in (before, after) if one is not None]
 
     def writers(self) -> set[str]:
-        """Return who wrote any of the lines."""
+        """Return the writers of all lines."""
         return {shard_writer(path)[0] for (path,) in self._shards("path", ())}
 
     def writers_of(self, id: str) -> list[str]:
-        """Return who wrote the lines with this id."""
+        """Return the writers of the lines with this id."""
         query = "SELECT DISTINCT path FROM lines JOIN shards ON num = shard WHERE id=?"
         return [shard_writer(path)[0] for (path,) in self._sql.execute(query, (id,))]
 
@@ -406,7 +406,7 @@ class Catalogue:
         return int(self._sql.execute("PRAGMA user_version").fetchone()[0])
 
     def _recreate(self) -> None:
-        if place := self.database.path:  # the names of another format's files show whose they are
+        if place := self.database.path:  # file names of another format reveal whose they are
             for path in (place.parent / "users").glob("*.sqlite*"):
                 path.unlink(missing_ok=True)
         for (name,) in self._sql.execute(
@@ -425,20 +425,20 @@ class Catalogue:
         }
 
     def _shards(self, columns: str, folders: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of the shards whose names begin with one of ``folders``; of all without any."""
+        """Yield the rows of the shards whose names begin with one of ``folders``, or of all shards."""
         query = f"SELECT {columns} FROM shards"
         for folder in folders:
             yield from self._sql.execute(f"{query} WHERE path>=? AND path<?||char(1114111)", [folder] * 2)
         yield from self._sql.execute(query) if not folders else ()
 
     def _current(self, present: Mapping[str, ShardStat], folders: Sequence[str] | None) -> bool:
-        # Every search asks this of every shard. What was current is so while nobody has written, here or elsewhere.
+        # Every search asks this for every shard. A current state stays so while nobody has written, here or elsewhere.
         asked = (*self.written(), folders, present)
         if asked != self._was_current:
             rows = self._shards("path, size, mtime_ns, inode", folders or ())
             if {row[0]: row[1:] for row in rows} != present:
                 return False
-            if not self._sql.in_transaction:  # what is taken back counts as no write
+            if not self._sql.in_transaction:  # a rolled-back change does not count as a write
                 self._was_current = asked
         return True
 
@@ -467,7 +467,7 @@ class Catalogue:
         self.chains.keep_heads()
 
     def _catch_up(self, log: Log, path: str, stat: ShardStat, mark: Mark | None, *, anew: bool) -> bool:
-        """Take in what a shard gained; return whether it was dropped first, because it lost something."""
+        """Take in what a shard gained; return whether it was dropped first because it lost something."""
         mark = mark or Mark(0, stat, 0, b"", 0)
         known = mark.seen if not anew and log.only_grew(mark.stat, stat) else 0
         data = log.read(path, known)
@@ -486,7 +486,7 @@ class Catalogue:
         return is_changed
 
     def _enter_all(self, path: str, mark: Mark, data: bytes, found: list[tuple[int, bytes]]) -> None:
-        """Judge and enter the lines of the part of a shard that was not read before."""
+        """Judge and enter the lines in the unread part of a shard."""
         from ..log.check import checked_id
 
         def checked(line: bytes) -> Mapping[str, JSON]:
@@ -500,7 +500,7 @@ class Catalogue:
             return False
 
         @cache
-        def mixed() -> bool:  # nobody asks while all of the lines have links
+        def mixed() -> bool:  # not called while all of the lines have links
             if self.chains.has_links(shard_writer(path)[0]) or any(
                 b'"link"' in line and has_link(line) for _, line in found
             ):
@@ -526,7 +526,7 @@ class Catalogue:
         *,
         size: int,
     ) -> None:
-        """Judge and enter lines of a shard; ``size`` is that of all of them."""
+        """Judge and enter lines of a shard; ``size`` is their total."""
         key, numbers, shard = self.chains.key_for(shard_writer(path)[0]), self.corpora(), self._shard_number(path)
         said = self.chains.said([_id_of(content) for _, content, _ in parsed])
         entries, places = list[ChainedLine](), list[tuple[int, int, tuple[int, int, int]]]()
@@ -548,7 +548,7 @@ class Catalogue:
         enter_many(self._sql, ENTER, [_row(*one, chains, entry) for one, entry in zip(places, entries, strict=True)])
 
     def _drop(self, path: str, mark: Mark) -> None:
-        """Forget a shard; what was made of its lines has to be made anew."""
+        """Forget a shard; everything derived from its lines has to be rebuilt."""
         self._sql.execute(
             """UPDATE corpora SET generation = abs(random()), settled = NULL
                WHERE num IN (SELECT DISTINCT corpus FROM lines WHERE shard=?)""",
@@ -576,7 +576,7 @@ class Catalogue:
 def _row(
     corpus: int, shard: int, place: tuple[int, int, int], chains: Mapping[str, int], entry: ChainedLine
 ) -> tuple[object, ...]:
-    """Return a line as a row: where it stands, with its offset, size and number, and what is known of it."""
+    """Return a line as a row, with its offset, size and number, and what is known about it."""
     offset, size, number = place
     return (
         corpus, shard, offset, size, entry.id, number, chains[entry.owner], entry.type, *(entry.link or _UNLINKED),
@@ -602,34 +602,34 @@ class Use(NamedTuple):
 
 
 class AccessCounts:
-    """Uses of records, one file per user who recalled them, so that no user's habits show in another's scores."""
+    """Uses of records, one file per recalling user, so that no user's habits influence another's scores."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._open: dict[str, Database] = {}
-        """By user, the one asked for last at the end."""
+        """By user, the most recently requested last."""
 
     def uses(self, user_id: str, ids: Iterable[str]) -> dict[str, int]:
-        """Return how often this user recalled each of ``ids``, without those never recalled; nothing if unreadable."""
+        """Return how often this user recalled each of ``ids``, without those never recalled; empty if unreadable."""
         if not self._exists(user_id):
             return {}
         wanted = list(ids)
         query = f"SELECT id, uses FROM access WHERE id IN ({','.join('?' * len(wanted))})"
-        # SQLite reads a file in a place that is full or read-only no more than it writes there.
+        # In a full or read-only place, SQLite can read a file no more than write it.
         with suppress(OSError, sqlite3.DatabaseError):
             return dict(self._database(user_id).sql.execute(query, wanted))
         return {}
 
     def count(self, user_id: str, ids: Iterable[str], moment: datetime) -> None:
-        """Count one more use of each of ``ids``; where nothing can be written, nothing is counted."""
+        """Count one more use of each of ``ids``; if nothing can be written, nothing is counted."""
         query = """INSERT INTO access SELECT value, 1, ? FROM json_each(?) WHERE true ON CONFLICT(id) DO UPDATE
                    SET uses = uses + 1, last = max(last, excluded.last)"""
         self._let_go_of_gone()
-        with suppress(OSError, sqlite3.DatabaseError):  # one statement is a change by itself
+        with suppress(OSError, sqlite3.DatabaseError):  # a single statement is a transaction
             self._database(user_id).sql.execute(query, (to_text(moment), json.dumps(list(ids))))
 
     def carry_over(self, user_id: str, sources: Iterable[str], target: str) -> None:
-        """Count every use of ``sources`` as one of ``target``; where nothing can be written, it starts anew."""
+        """Count every use of ``sources`` as one of ``target``; if nothing can be written, counting starts anew."""
         ids = list(sources)
         query = f"""INSERT OR REPLACE INTO access SELECT ?, sum(uses), max(last) FROM access
                     WHERE id IN ({",".join("?" * len(ids))}) HAVING sum(uses)"""
@@ -638,7 +638,7 @@ class AccessCounts:
                 self._database(user_id).sql.execute(query, (target, *ids))
 
     def totals(self, user_id: str | None = None) -> dict[str, Use]:
-        """Return how often and when last each record was recalled by a user, or by anybody.
+        """Return how often and when last each record was recalled by a user, or by anyone.
 
         Raises:
             ArchiveError: A file cannot be read; without it, everything would look unused.
@@ -651,7 +651,7 @@ class AccessCounts:
         return totals
 
     def keep(self, is_known: Callable[[str], bool], user_id: str | None = None) -> int:
-        """Drop the counts of records that are no more, and return how many that were."""
+        """Drop the counts of records that no longer exist, and return how many there were."""
         dropped = 0
         for database in self._databases(user_id):
             ids = [id for (id,) in database.sql.execute("SELECT id FROM access") if not is_known(id)]
@@ -661,7 +661,7 @@ class AccessCounts:
         return dropped
 
     def bring_back(self, user_id: str, counts: Mapping[str, Use]) -> None:
-        """Put back counts of another place; of two, the higher one holds."""
+        """Restore counts from elsewhere; of two counts, the higher one is kept."""
         query = """INSERT INTO access VALUES(?,?,?) ON CONFLICT(id) DO UPDATE
                    SET uses = max(uses, excluded.uses), last = max(last, excluded.last)"""
         self._let_go_of_gone()
@@ -670,7 +670,7 @@ class AccessCounts:
             database.sql.executemany(query, [(id, use.uses, use.last) for id, use in counts.items()])
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         while self._open:
             self._open.popitem()[1].close()
 
@@ -701,7 +701,7 @@ class AccessCounts:
         return user_id in self._open or ((path := self._path(user_id)) is not None and path.exists())
 
     def _let_go_of_gone(self) -> None:
-        """Close files that are no more where they were: an erased user's counts may not live on in an open one."""
+        """Close files that were removed: an erased user's counts must not live on in an open one."""
         for user_id in [user_id for user_id, database in self._open.items() if not database.is_current()]:
             self._open.pop(user_id).close()
 
@@ -710,7 +710,7 @@ class AccessCounts:
         if database is None:
             if self._folder is not None and len(self._open) == OPEN_AT_ONCE:
                 self._open.pop(next(iter(self._open))).close()
-            # Searching does not sync: a count that a power cut takes back is no loss.
+            # Searching does not sync: losing a count in a power cut does no harm.
             database = Database(self._path(user_id), synchronous="OFF")
             database.sql.execute(USES_SCHEMA)
         self._open[user_id] = database
@@ -721,6 +721,6 @@ class AccessCounts:
             return None
         path = self._folder / f"{file_stem(user_corpus(user_id))}.sqlite"
         if not path.exists():
-            with suppress(OSError):  # as it was called when its name showed whose it is
+            with suppress(OSError):  # the old name, which revealed whose it is
                 path.with_name(f"{user_corpus(user_id).encode().hex()}.sqlite").rename(path)
         return path

@@ -1,8 +1,8 @@
-"""What the chains of links say of the lines that a catalogue takes in: which nobody wrote, and which are gone.
+"""Verifies a catalogue's lines by their chains of links: which lines were forged, and which are gone.
 
-A line is judged once, when it is entered. What does not fit is a flaw and is not entered, so nothing that is asked of
-the index ever sees it. What was entered and is no longer there is kept in ``gone`` by its digests, so that a line that
-comes back changed is told from one that comes back.
+A line is judged once, when it is entered. A line that does not fit is a flaw and is not entered, so no query on the
+index ever sees it. An entered line that is no longer there is kept in ``gone`` by its digests, so that a changed line
+that comes back is told from an unchanged one.
 """
 
 import json
@@ -33,7 +33,7 @@ from ..record.record import CONSENT, user_corpus
 if TYPE_CHECKING:
     from .stand_ins import StandIns
 
-try:  # what hashlib brings along costs more time than a search
+try:  # importing hashlib costs more time than a search
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
@@ -56,11 +56,11 @@ CREATE TABLE wrong(state TEXT);
 TAMPERED, MISSING, MOVED_BACK = "tampered", "missing", "moved_back"
 TORN, HEADS_DAMAGED = "torn", "heads-damaged"
 ASKED_AT_ONCE = 500
-"""Values in one question; SQLite allows no more than some hundred in old builds."""
+"""Values in one query; old builds of SQLite allow only some hundred."""
 ENTERED_TOGETHER = 32
-"""Rows of one statement; with their columns they stay below the same bound."""
+"""Rows of one statement; with their columns they stay below the same limit."""
 EDITED = "edited"
-"""Of what is gone: another line stands in its place, and that one is named."""
+"""Why a line is gone: another line is in its place, and that one is reported."""
 CONSTRAINT = "constraint"
 _UNLINKED = "It has no link, and other lines of this writer have one."
 _OTHERWISE = "Id {} said something else when this clone read it last."
@@ -85,22 +85,22 @@ class ChainedLine(NamedTuple):
     id: str
     owner: str
     type: str | None
-    """Only that it is a constraint, or a consent."""
+    """Set only for a constraint or a consent."""
     link: Link | None
 
 
 class TamperedLine(NamedTuple):
-    """Where a line stands that is withheld, and what it says it is."""
+    """The position of a withheld line, and what it claims to be."""
 
     shard: str
     number: int
     id: str
     claimed: bytes
-    """The link of the line that it was, or says it was."""
+    """The link that the line had, or claims to have."""
 
 
 class Withheld(NamedTuple):
-    """A line of a user that is not served, or gone."""
+    """A user's line that is not served, or gone."""
 
     id: str
     type: str | None
@@ -118,28 +118,28 @@ class Chains:
 
     @cached_property
     def stand_ins(self) -> "StandIns":
-        """Return what counts in the place of lines that are withheld or gone; mostly there is no such line."""
+        """Return the stand-ins for lines that are withheld or gone; mostly there are no such lines."""
         from .stand_ins import StandIns
 
         return StandIns(self._sql, self._witness)
 
     def reckon(self) -> None:
-        """Find out what stands in, where lines are withheld or gone, or were."""
+        """Recompute the stand-ins if any lines are, or were, withheld or gone."""
         if self.has_something_to_say() or self._sql.execute("SELECT 1 FROM wrong WHERE state!=''").fetchone():
             self.stand_ins.reckon()
 
     @property
     def is_compared(self) -> bool:
-        """Return whether this process compared the lines with the heads that it keeps elsewhere."""
+        """Return whether this process compared the lines with the heads kept outside the store."""
         return self._witness is None or self._compared is not None
 
     def tail(self, writer: str, owner: str) -> bytes:
-        """Return the line after which the next one of a writer about a user stands; empty before the first one."""
+        """Return the line that a writer's next one about a user follows; empty if it is the first."""
         row = self._sql.execute("SELECT tail FROM chains WHERE writer=? AND owner=?", (writer, owner)).fetchone()
         return bytes(row[0]) if row and row[0] else b""
 
     def key_for(self, writer: str) -> bytes | None:
-        """Return the key by which this clone knows a writer's lines again; None for everybody else's."""
+        """Return the key by which this clone recognises a writer's lines as its own; None for other writers."""
         return self._witness.key_for(writer) if self._witness else None
 
     def holds_unlinked(self, writer: str) -> bool:
@@ -148,14 +148,14 @@ class Chains:
         return bool(row and row[0])
 
     def joined(self, shard: str, entries: Sequence[ChainedLine], seen: set[bytes] | None = None) -> dict[str, int]:
-        """Note that lines stand in a shard, each at the end of its chain; return the chains' numbers by owner.
+        """Register lines of a shard, each at the end of its chain; return the chains' numbers by owner.
 
-        One that stands somewhere already is counted once.
+        A line already registered elsewhere is counted once.
 
         Args:
-            shard: Where they stand.
-            entries: The lines, in their order.
-            seen: The links that were counted, to which theirs are added; by default those of all lines.
+            shard: The shard that contains them.
+            entries: The lines, in order.
+            seen: The links counted so far, to which theirs are added; by default those of all lines.
         """
         writer, links = shard_writer(shard)[0], [entry.link.own for entry in entries if entry.link]
         counted = self._standing(links) if seen is None else seen
@@ -185,7 +185,7 @@ class Chains:
         return numbers
 
     def _standing(self, links: Sequence[bytes]) -> set[bytes]:
-        """Return those of some links that lines have."""
+        """Return the links among these that belong to existing lines."""
         rows = asked_in(self._sql, "SELECT link FROM lines WHERE link IN ({0})", links)
         return {bytes(link) for (link,) in rows}
 
@@ -198,14 +198,14 @@ class Chains:
         key: bytes | None,
         line: bytes = b"",
     ) -> tuple[ChainedLine, bytes] | str:
-        """Return a line as it is to be entered, with what it says where it has a link, or why it is withheld.
+        """Return a line ready to be entered, with the content bytes of a linked one, or the reason for withholding it.
 
         Args:
-            data: What the line says.
+            data: The parsed line.
             said: What lines with its id said, as ``said`` returns it.
             mixed: Whether its writer has lines with links.
-            key: By which this clone knows the writer's lines again; None for everybody else's.
-            line: The line as it lies, where that is at hand.
+            key: The key by which this clone recognises the writer's lines as its own; None for other writers.
+            line: The stored line, if at hand.
         """
         if key and line and (found := read_own_link(data, line, key)):
             link, text = found
@@ -224,13 +224,13 @@ class Chains:
         known = said.get(entry.id) if entry.id else None
         if known and known != {link.body}:
             return _OTHERWISE.format(entry.id)
-        # What a memkit elsewhere linked anew is known by what it says.
+        # A line that memkit relinked elsewhere is recognised by its content.
         if key is not None and not ("relinked" in data and known):
             return _NOT_WRITTEN
         return entry, text
 
     def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
-        """Return whether a line fits its link, and nothing that is known says that nobody wrote it."""
+        """Return whether a line fits its link, and nothing known says that it was forged."""
         writer, said = shard_writer(shard)[0], self.said([entry_of(data).id])
         judged = self.judged(data, said, mixed=lambda: self.has_links(writer), key=self.key_for(writer))
         return not isinstance(judged, str)
@@ -241,17 +241,17 @@ class Chains:
         return bool(row and row[0])
 
     def unlinked_among_linked(self) -> list[str]:
-        """Return the shards with lines without links of writers who have lines with links elsewhere."""
+        """Return the shards of unlinked lines whose writers have linked lines elsewhere."""
         mixed = {name for (name,) in self._sql.execute("SELECT name FROM writers WHERE linked AND unlinked")}
         query = "SELECT DISTINCT path FROM lines JOIN shards ON num=shard WHERE link IS NULL ORDER BY path"
         return [path for (path,) in self._sql.execute(query) if shard_writer(path)[0] in mixed] if mixed else []
 
     def has_lost_links(self, shard: str, data: bytes) -> bool:
-        """Return whether the lines of a shard had links when this clone read them, and somebody took all away."""
+        """Return whether a shard's lines had links when this clone read them, and somebody removed all of them."""
         return self._witness is not None and self._witness.has_lost_links(shard_writer(shard)[0], shard, data)
 
     def flaw(self, problem: ShardProblem, data: Mapping[str, JSON]) -> None:
-        """Note what is wrong with a line that is not entered."""
+        """Record the fault of a line that is not entered."""
         from .stand_ins import names_in
 
         entry = entry_of(data)
@@ -261,14 +261,14 @@ class Chains:
         )
 
     def damaged(self, shard: str, number: int, line: bytes, reason: str) -> None:
-        """Note a line that is none of the archive."""
+        """Record a line that does not belong to the archive."""
         from ..log.check import flawed
 
         code, told = flawed(line, reason)
         self.flaw(ShardProblem(code, shard, number, told), {})
 
     def note_end(self, shard: str, number: int, rest: bytes) -> None:
-        """Note what follows the last whole line of a shard: nothing, or a line that was torn."""
+        """Record what follows the last complete line of a shard: nothing, or a torn line."""
         self._sql.execute("DELETE FROM flaws WHERE shard=? AND code=?", (shard, TORN))
         if rest.strip():
             self.flaw(
@@ -276,7 +276,7 @@ class Chains:
             )
 
     def said(self, ids: Sequence[str]) -> defaultdict[str, set[bytes]]:
-        """Return for each id what stands for what lines with it say, also lines that are gone."""
+        """Return for each id the digests of what lines with it said, including lines that are gone."""
         found: defaultdict[str, set[bytes]] = defaultdict(set)
         for table in ("gone", "lines"):
             if not self._sql.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone():
@@ -287,11 +287,11 @@ class Chains:
         return found
 
     def forget_flaws(self, shard: str) -> None:
-        """Forget what was wrong with a shard, before it is read again."""
+        """Forget the faults of a shard before it is read again."""
         self._sql.execute("DELETE FROM flaws WHERE shard=?", (shard,))
 
     def leaving(self, number: int, shard: str) -> None:
-        """Note the lines of a shard that is dropped, or about to be read from its start."""
+        """Note the lines of a shard that is dropped, or about to be reread."""
         self._sql.execute(
             """INSERT OR REPLACE INTO gone
                SELECT link, id, body, writer, owner, type, ?, number, '', 1, 0
@@ -300,7 +300,7 @@ class Chains:
         )
 
     def recount(self, writer: str) -> None:
-        """Reckon anew how a writer stands, of whom lines were dropped."""
+        """Recompute the state of a writer whose lines were dropped."""
         self._sql.execute("UPDATE chains SET tail=NULL, count=0 WHERE writer=?", (writer,))
         self._sql.execute("UPDATE writers SET linked=0, unlinked=0, last=NULL WHERE name=?", (writer,))
         shards, seen = self._sql.execute("SELECT num, path FROM shards").fetchall(), set[bytes]()
@@ -313,7 +313,7 @@ class Chains:
             self.joined(path, [ChainedLine("", owner, None, link) for owner, link in links], seen)
 
     def settle(self, log: Log, since: int, *, dropped: bool) -> None:
-        """Find out what the lines entered after number ``since``, and those that were dropped, mean for the chains."""
+        """Determine what the lines entered after number ``since``, and dropped ones, mean for the chains."""
         if dropped:
             self._sql.execute("DELETE FROM gone WHERE link IN (SELECT link FROM lines)")
             again = "EXISTS(SELECT 1 FROM lines WHERE lines.id=gone.id AND lines.body=gone.body)"
@@ -328,7 +328,7 @@ class Chains:
         self._name_gone(log)
 
     def compare_heads(self, log: Log) -> None:
-        """Compare the lines with the heads that this clone keeps outside of the store, where it did not yet."""
+        """Compare the lines with the heads that this clone keeps outside the store, if not yet done."""
         if self._witness is None:
             return
         kept = self._witness.kept()
@@ -349,7 +349,7 @@ class Chains:
         self._compared = kept
 
     def keep_heads(self) -> bytes:
-        """Keep how far each writer is, but for those of whom a line is missing: that stays to be said."""
+        """Save each writer's head, except where a line is missing: that remains to be reported."""
         if self._witness is None:
             return b""
         before = self._witness.heads(self._witness.kept())
@@ -366,7 +366,7 @@ class Chains:
         return kept
 
     def _compare(self, writer: str, head: WriterHead) -> None:
-        """Note what a writer had and has no more, where nothing else knows of it."""
+        """Note what a writer had and has no more, if nothing else knows of it."""
         last, lacking = bytes.fromhex(head.last), b"lines of " + writer.encode()
         query = """SELECT 1 FROM lines WHERE link=? UNION ALL SELECT 1 FROM gone WHERE link=?
                    UNION ALL SELECT 1 FROM flaws WHERE claimed=?"""
@@ -377,7 +377,7 @@ class Chains:
         asked = (writer, writer, lacking, TAMPERED, f"%/{writer}%")
         here = sum(filter(None, self._sql.execute(query, asked).fetchone()))
         self._sql.execute("DELETE FROM gone WHERE link=?", (lacking,))
-        if not is_known:  # it was cut, or all that follows a line was reckoned anew
+        if not is_known:  # it was truncated, or everything after a line was recomputed
             shards = self._sql.execute("SELECT path FROM shards").fetchall()
             for shard in (path for (path,) in shards if shard_writer(path)[0] == writer):
                 first = {one.id: one.link.body for one in reversed([*self._in_git(shard)]) if one.link}
@@ -400,7 +400,7 @@ class Chains:
             self._sql.execute("INSERT OR IGNORE INTO gone VALUES(?,?,?,?,?,?,?,?,?,?,?)", row)
 
     def _note_gap(self, shard: int, number: int, chain: int, parent: bytes) -> None:
-        """Note that the line before one is gone, or that another one stands in its place."""
+        """Note that a line's predecessor is gone, or replaced by another."""
         path = self._sql.execute("SELECT path FROM shards WHERE num=?", (shard,)).fetchone()[0]
         writer, owner = self._sql.execute("SELECT writer, owner FROM chains WHERE num=?", (chain,)).fetchone()
         found = next(
@@ -412,12 +412,12 @@ class Chains:
         self._withhold_others(entry.id, link.body if link else b"")
 
     def _in_git(self, shard: str) -> Iterator[ChainedLine]:
-        """Yield what a shard has and had in git, the oldest state first."""
+        """Yield the lines that a shard has and had in git, the oldest state first."""
         for data in self._witness.written(shard) if self._witness and self._witness.written else ():
             yield entry_of(data, link_of(data))
 
     def _withhold_others(self, id: str, body: bytes) -> None:
-        """Withhold the lines of an id that say something else than this."""
+        """Withhold the lines of an id whose content differs from this."""
         query = """SELECT seq, path, number, id, owner, type, link, corpus FROM lines JOIN shards ON shards.num=shard
                    JOIN chains ON chains.num=chain WHERE id=? AND id!='' AND body IS NOT NULL AND body!=?"""
         for seq, where, line, _, whose, kind, own, corpus in self._sql.execute(query, (id, body)).fetchall():
@@ -427,8 +427,8 @@ class Chains:
             self._sql.execute("INSERT INTO flaws VALUES(?,?,?,?,?,?,?,?,?)", row)
 
     def _name_gone(self, log: Log) -> None:
-        """Say of each line that is newly gone whether it was changed, the history was moved back, or it is missing."""
-        # What was changed before may be taken away since, or changed further into what nobody can tell it by.
+        """Classify each newly gone line: changed, moved back in history, or missing."""
+        # A changed line may since have been removed, or changed further beyond recognition.
         self._sql.execute(
             """UPDATE gone SET code='' WHERE code=?
                AND link NOT IN (SELECT claimed FROM flaws WHERE claimed IS NOT NULL)
@@ -440,7 +440,7 @@ class Chains:
                SELECT 1 FROM flaws WHERE claimed=gone.link OR (gone.id!='' AND flaws.id=gone.id))""",
             (EDITED,),
         )
-        # A line that was changed may have been made another kind.
+        # A changed line may have become another type.
         self._sql.execute(
             """UPDATE flaws SET type=? WHERE type IS NULL AND EXISTS(
                SELECT 1 FROM gone WHERE gone.type=? AND (gone.link=flaws.claimed OR gone.id=flaws.id))""",
@@ -459,7 +459,7 @@ class Chains:
             self._sql.execute("UPDATE gone SET code=? WHERE shard=? AND code=''", (code, shard))
 
     def _put_in_order(self, chain: int) -> None:
-        """Let the lines of a chain count in the order of their links, wherever they stand in their files."""
+        """Order the lines of a chain by their links, wherever they are in their files."""
         from ..log.log import Span
 
         query = "SELECT seq, path, offset, lines.size, link, parent FROM lines JOIN shards ON num=shard WHERE chain=?"
@@ -491,7 +491,7 @@ class Chains:
         )
 
     def problems(self) -> list[ShardProblem]:
-        """Return what is wrong: lines that are withheld or damaged, and those that are missing."""
+        """Return the faults: lines that are withheld, damaged or missing."""
         found = [
             ShardProblem(code, f"archive/{shard}", number, _told(code, id, message) + self._stand_in_told(id, claimed))
             for shard, number, code, id, message, claimed in self._sql.execute(
@@ -501,7 +501,7 @@ class Chains:
         return found + list(self._gone(MISSING))
 
     def notes(self) -> list[ShardProblem]:
-        """Return what is worth a look and no fault: what was moved back or reordered, has no links, or came new."""
+        """Return what is worth a look but no fault: lines moved back or reordered, unlinked, or of a new writer."""
         found = list(self._gone(MOVED_BACK))
         query = "SELECT name, unlinked, is_new, reordered, shard FROM writers WHERE unlinked OR is_new OR reordered"
         for writer, unlinked, is_new, reordered, shard in self._sql.execute(f"{query} ORDER BY name"):
@@ -517,18 +517,18 @@ class Chains:
         return found
 
     def moved_back_since(self) -> list[ShardProblem]:
-        """Return what was moved back and not told of yet; after that it is one of the notes."""
+        """Return what was moved back and not reported yet; afterwards it becomes one of the notes."""
         found = list(self._gone(MOVED_BACK, unsaid=True))
         if found:
             self._sql.execute("UPDATE gone SET said=1 WHERE code=?", (MOVED_BACK,))
         return found
 
     def seen(self) -> None:
-        """Note that the writers were told of."""
+        """Mark the writers as reported."""
         self._sql.execute("UPDATE writers SET is_new=0")
 
     def withheld(self, owner: str) -> list[Withheld]:
-        """Return the lines of a user that are withheld, or missing."""
+        """Return the lines of a user that are withheld or missing."""
         query = """SELECT id, type, code FROM flaws WHERE owner=? AND code=?
                    UNION ALL SELECT id, type, code FROM gone WHERE owner=? AND code=?
                    UNION ALL SELECT id, type, ? FROM lines WHERE type=? AND id IN (
@@ -537,7 +537,7 @@ class Chains:
         return [Withheld(*row) for row in self._sql.execute(query, asked)]
 
     def has_something_to_say(self) -> bool:
-        """Return whether any line is withheld, damaged or gone; every question asks this."""
+        """Return whether any line is withheld, damaged or gone; every query asks this."""
         query = "SELECT EXISTS(SELECT 1 FROM flaws) OR EXISTS(SELECT 1 FROM gone)"
         return bool(self._sql.execute(query).fetchone()[0])
 
@@ -551,12 +551,12 @@ class Chains:
         return [shard for (shard,) in self._sql.execute("SELECT shard FROM flaws WHERE code=?", (TORN,))]
 
     def own_heads(self, tips: Iterable[Tip] | None = None) -> dict[str, dict[str, JSON]]:
-        """Return how far this clone is as a writer, to be kept in git: a count, a root, and its chains by user.
+        """Return this clone's position as a writer, to be kept in git: a count, a root, and its chains by user.
 
-        Who the users are can only be told with the key of this machine.
+        The users can only be identified with this machine's key.
 
         Args:
-            tips: How far the chains are, where not all of their lines were entered here.
+            tips: The ends of the chains, if not all of their lines were entered here.
         """
         found: dict[str, dict[str, JSON]] = {}
         witness = self._witness
@@ -573,7 +573,7 @@ class Chains:
         return found
 
     def lacking(self, writer: str, head: Mapping[str, JSON]) -> tuple[str, str] | None:
-        """Return what a head that was kept elsewhere says against the lines of a writer; None where it fits them."""
+        """Return how a writer's lines fall short of a head kept elsewhere; None if they match it."""
         users = head.get("users")
         tips = (
             [str(one.get("tip")) for one in users.values() if isinstance(one, Mapping)]
@@ -594,14 +594,14 @@ class Chains:
         return TAMPERED, f"{told}: what {writer} wrote was written anew."
 
     def accept(self) -> None:
-        """Take what is gone for gone."""
+        """Accept what is gone as gone."""
         self._sql.execute("DELETE FROM gone WHERE code IN (?, ?)", (MISSING, EDITED))
         if self._witness is not None:
             self._witness.forget()
             self.keep_heads()
 
     def _stand_in_told(self, id: str, link: bytes | None) -> str:
-        """Return what is to be said of what counts in the place of a line."""
+        """Return the message about what stands in for a line."""
         counts = self.stand_ins.stands_for(id, link)
         return "" if counts is None else _COUNTS if counts else _HELD
 
@@ -620,7 +620,7 @@ class Chains:
 
 
 def root_of(tips: Iterable[str]) -> str:
-    """Return what stands for the last lines of all chains of a writer."""
+    """Return a digest of the last lines of all chains of a writer."""
     return blake2b("\n".join(sorted(tips)).encode(), digest_size=32).hexdigest()
 
 
@@ -638,7 +638,7 @@ def _told(code: str, id: str, message: str) -> str:
 
 
 def asked_in(sql: sqlite3.Connection, query: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield what a query finds for many values, which take the place of each ``{0}`` in it, some at a time."""
+    """Yield the results of a query for many values, which replace each ``{0}`` in it, some at a time."""
     for start in range(0, len(values), ASKED_AT_ONCE):
         some = values[start : start + ASKED_AT_ONCE]
         marks = ",".join("?" * len(some))
@@ -646,7 +646,7 @@ def asked_in(sql: sqlite3.Connection, query: str, values: Sequence[Any]) -> Iter
 
 
 def enter_many(sql: sqlite3.Connection, statement: str, rows: Sequence[Sequence[object]]) -> None:
-    """Carry out a statement that ends with the values of one row for many: together they cost three quarters."""
+    """Run a statement ending with one row's values for many rows; together they take three quarters of the time."""
     values = statement[statement.rindex("VALUES") + len("VALUES") :]
     whole = len(rows) - len(rows) % ENTERED_TOGETHER
     some = (rows[start : start + ENTERED_TOGETHER] for start in range(0, whole, ENTERED_TOGETHER))
@@ -656,7 +656,7 @@ def enter_many(sql: sqlite3.Connection, statement: str, rows: Sequence[Sequence[
 
 
 def entry_of(data: Mapping[str, JSON], link: Link | None = None) -> ChainedLine:
-    """Return what the chains need to know of a line, and where it stands."""
+    """Return what the chains need to know of a line, including its position."""
     id, owner = data.get("id"), data.get("user_id")
     kind = CONSTRAINT if data.get("type") == CONSTRAINT and "op" not in data else None
     kind = CONSENT if data.get("op") == CONSENT else kind
@@ -664,5 +664,5 @@ def entry_of(data: Mapping[str, JSON], link: Link | None = None) -> ChainedLine:
 
 
 def shard_order(path: str) -> tuple[str, str, int]:
-    """Return what shards are read in the order of, so that a writer's lines come as they were written."""
+    """Return the sort key in which shards are read, so that a writer's lines come in the order written."""
     return (path.partition("/")[0], *shard_writer(path))

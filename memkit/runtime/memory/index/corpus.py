@@ -1,6 +1,6 @@
-"""The index of one corpus, a user's records or the shared ones: their present state and the words they hold.
+"""The index of one corpus, a user's records or the shared ones: their present state and their words.
 
-What takes lines in and reads events is imported when there are any: a search of an index in place needs neither.
+Code that takes lines in and reads events is imported on demand: a search of an up-to-date index needs neither.
 """
 
 import json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FORMAT = 15
 NOT_LIVE = "status!='live'"
-"""Most records are live, so an index knows the others; SQLite takes it where a question says this word for word."""
+"""Most records are live, so the index covers the others; SQLite uses it if a query repeats this condition verbatim."""
 SCHEMA = (
     "CREATE TABLE corpus(format TEXT, generation INT, seq INT, place TEXT, documents INT, length INT, keys TEXT)",
     """CREATE TABLE records(
@@ -73,9 +73,9 @@ SCHEMA = (
 WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke')) ORDER BY id"""
 REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
-"""A record that was retired or superseded too long ago stays in the shards, and here only so that it can return."""
+"""A record retired or superseded too long ago stays in the shards; it is kept here only so that it can return."""
 
-# One state at a time, so that the index has each in order and no more of them are read than are wanted.
+# One status at a time, so that the index yields each in order and no more rows are read than needed.
 NEWEST_NOT_LIVE = " UNION ALL ".join(
     f"""SELECT * FROM (SELECT id, status, tokens FROM records
         WHERE status='{status}' AND {NOT_LIVE} AND (closed_at IS NULL OR closed_at >= :since)
@@ -88,7 +88,7 @@ OWN_TABLES = (
 )  # fmt: skip
 FEW_OF_A_TYPE = 200
 ASKED_AT_ONCE = 500
-"""Rows in one question; SQLite allows no more than some hundred values in old builds."""
+"""Rows in one query; old builds of SQLite allow only some hundred values."""
 
 EVENTS_IN_ORDER = """
 SELECT line FROM (
@@ -99,24 +99,24 @@ SELECT line FROM (
             ELSE coalesce(meant.target, said.target) END AS about
         FROM events AS said LEFT JOIN events AS meant ON said.op = 'revoke' AND meant.id = said.target))
 ORDER BY about, moment, writer, place"""
-"""What ``in_order`` does, for all events at once and without holding them."""
+"""The order of ``in_order``, for all events at once and without holding them."""
 
 
 class FoundRecord:
-    """A record of the index, as a search needs it: most are measured by their words and looked at no further."""
+    """A record of the index, as a search needs it: most are scored by their words and examined no further."""
 
     def __init__(
         self, id: str, status: str, tokens: Sequence[str], document: int, read: Callable[[], Record], *, is_turn: bool
     ) -> None:
-        """Take what the index holds beside the record.
+        """Take the data that the index holds besides the record.
 
         Args:
             id: The record's id.
-            status: What became of it.
-            tokens: The words that it is found by.
+            status: Its status.
+            tokens: The words by which it is found.
             document: Its number in the corpus.
             read: Parses the record.
-            is_turn: Whether it is a turn of a conversation that was imported.
+            is_turn: Whether it is a turn of an imported conversation.
         """
         self.id, self.status, self.tokens, self.document = id, status, tokens, document
         self.is_turn = is_turn
@@ -133,7 +133,7 @@ def _record(data: str) -> Record:
 
 
 class Outsider(NamedTuple):
-    """A record that is not live, as far as the account of a search needs it."""
+    """A record that is not live, with what the account of a search needs."""
 
     id: str
     status: str
@@ -141,24 +141,24 @@ class Outsider(NamedTuple):
 
 
 class Position(NamedTuple):
-    """How far into the catalogue's lines of this corpus an index is."""
+    """How far an index has read the catalogue's lines of its corpus."""
 
     generation: int
     seq: int
     place: str
     keys: str = ""
-    """Under which key of its user its sealed lines were read; empty while none is sealed."""
+    """The user's key with which its sealed lines were read; empty while none is sealed."""
 
 
 class CorpusIndex:
     """One corpus in one SQLite file."""
 
     def __init__(self, path: Path | None, forgotten_before: Callable[[], str] = lambda: "") -> None:
-        """Open the index at ``path``; what was closed before a moment that can be asked for counts as not there."""
+        """Open the index at ``path``; records closed before the moment ``forgotten_before`` returns count as absent."""
         self._forgotten_before = forgotten_before
         self.database = Database(path)
         self._sql = self.database.sql
-        for function in (_told, _moment):  # not when they are asked for: SQLite refuses while another question is open
+        for function in (_told, _moment):  # not on first use: SQLite refuses while another query is open
             self._sql.create_function(function.__name__, -1, function, deterministic=True)
         self._words = WordIndex(self._sql)
         self._seen: Position | None = None
@@ -168,11 +168,11 @@ class CorpusIndex:
                     self._recreate()
 
     def position(self) -> Position:
-        """Return how far this index is."""
+        """Return the position of this index."""
         return Position(*self._sql.execute("SELECT generation, seq, place, keys FROM corpus").fetchone())
 
     def clear(self, generation: int) -> None:
-        """Forget everything, to be filled again."""
+        """Remove everything, to be filled again."""
         self._words.clear()
         for table in OWN_TABLES[1:]:
             self._sql.execute(f"DELETE FROM {table}")
@@ -191,44 +191,44 @@ class CorpusIndex:
         self._seen = self.position()
 
     def rollback(self) -> None:
-        """Drop what was entered and not kept; somebody else may bring the index as far with other lines."""
+        """Undo uncommitted changes; another process may bring the index equally far with other lines."""
         self.database.rollback()
         self._words.forget_asked()
 
     def follow(self, position: Position) -> None:
-        """Note where this index is, which somebody else may have brought further since it was asked or filled last."""
+        """Set the position of this index, which another process may have advanced since the last query or update."""
         if position != self._seen:
             self._words.forget_asked()
             self._seen = position
 
     def hold(self, targets: Iterable[tuple[str, str, str, bool]]) -> None:
-        """Hold back what withheld lines name: each with its writer, its place and whether it may bar the value."""
+        """Hold back the targets of withheld lines: each with its writer, its place and whether it may bar the value."""
         self._sql.executemany("INSERT INTO withheld VALUES(?,?,?,?)", targets)
 
     def withholds_consent(self) -> bool:
-        """Return whether a line of the user's consent is withheld, and that writer wrote no other one since."""
+        """Return whether a line on the user's consent is withheld, and its writer wrote no later one."""
         query = """SELECT 1 FROM withheld AS line WHERE target='consent' AND NOT EXISTS(
                    SELECT 1 FROM events WHERE op='consent' AND writer=line.writer AND place>line.place)"""
         return self._sql.execute(query).fetchone() is not None
 
     def has_relations(self) -> bool:
-        """Return whether any record here tells how things hang together."""
+        """Return whether any record here states a relation."""
         return self._sql.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is not None
 
     def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
-        """Return the numbers that BM25 needs for ``terms``."""
+        """Return the statistics that BM25 needs for ``terms``."""
         count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
         return CorpusStatistics(count, length / count if count else 0.0, self._words.frequencies(terms))
 
     def best(
         self, terms: Sequence[str], statistics: CorpusStatistics, limit: int, types: Sequence[str] = ()
     ) -> list[int]:
-        """Return the documents of the live records that fit ``terms`` best; with ``types`` only those of them."""
+        """Return the documents of the live records that fit ``terms`` best, optionally only those of ``types``."""
         within = None if not types else self._of_types(types)
         return self._words.candidates(terms, statistics, limit, within) if terms and within != set() else []
 
     def has_few(self, types: Sequence[str]) -> bool:
-        """Return whether so few live records are of ``types`` that it is cheaper to look at them alone."""
+        """Return whether so few live records are of ``types`` that checking only them is cheaper."""
         return self._has_at_most(FEW_OF_A_TYPE, types)
 
     def _has_at_most(self, many: int, types: Sequence[str]) -> bool:
@@ -240,11 +240,11 @@ class CorpusIndex:
         return {row[0] for row in self._sql.execute(query, tuple(types))}
 
     def newest(self, terms: Sequence[str], limit: int) -> list[int]:
-        """Return the documents of the newest live records that hold every one of ``terms``."""
+        """Return the documents of the newest live records that contain every one of ``terms``."""
         return self._words.newest_holding(terms, limit) if terms else []
 
     def sharing(self, terms: Sequence[str], needed: Collection[str], lacking: int) -> list[Record]:
-        """Return the live records that hold what is ``needed`` and all other terms but so many, the oldest first."""
+        """Return the live records that contain all ``needed`` terms and lack at most ``lacking`` others, in order."""
         found, wanted = list[int](), set(map(one_spelling, terms))
         needed = set(map(one_spelling, needed))
         near = self._words.sharing(terms, needed, lacking) if terms else []
@@ -256,7 +256,7 @@ class CorpusIndex:
         return [one.record for one in self.found(found)] if found else []
 
     def worded(self, documents: Collection[int]) -> Iterator[tuple[int, str, list[str]]]:
-        """Yield id and words of some documents: far less to read than the records."""
+        """Yield id and words of some documents, which is much less to read than the records."""
         query = f"SELECT document, id, tokens FROM records WHERE document IN ({','.join('?' * len(documents))})"
         for document, id, held in self._sql.execute(query, tuple(documents)):
             yield document, id, held.split()
@@ -267,13 +267,13 @@ class CorpusIndex:
         return [Outsider(id, status, found.split()) for id, status, found in sorted(rows, reverse=True)[:limit]]
 
     def superseded_after(self, moment: str) -> list[FoundRecord]:
-        """Return the records whose successors begin after a moment, in the order of their ids."""
+        """Return the records whose successors begin after a moment, in order of id."""
         query = f"""SELECT document FROM records WHERE status='superseded' AND {NOT_LIVE} AND ended>? AND {REMEMBERED}
                     ORDER BY id"""
         return self.found([row[0] for row in self._sql.execute(query, (moment, self._forgotten_before()))])
 
     def found(self, documents: Sequence[int]) -> list[FoundRecord]:
-        """Return records in the order of ``documents``, in few questions: one each costs ten times as much."""
+        """Return records in the order of ``documents``, in few queries: one query each takes ten times as long."""
         rows: dict[int, FoundRecord] = {}
         for start in range(0, len(documents), ASKED_AT_ONCE):
             some = documents[start : start + ASKED_AT_ONCE]
@@ -286,7 +286,7 @@ class CorpusIndex:
         return [rows[document] for document in documents]
 
     def with_ids(self, ids: Sequence[str]) -> list[FoundRecord]:
-        """Return those of some live records that are here."""
+        """Return the live records among these ids that are here."""
         documents: list[int] = []
         for start in range(0, len(ids), ASKED_AT_ONCE):
             some = ids[start : start + ASKED_AT_ONCE]
@@ -295,7 +295,7 @@ class CorpusIndex:
         return self.found(documents)
 
     def said_around(self, documents: Collection[int], reach: int) -> dict[int, tuple[str, list[str]]]:
-        """Return session and words of the live turns that an import brought within ``reach`` of some documents."""
+        """Return session and words of the live imported turns within ``reach`` of some documents."""
         near = sorted({other for document in documents for other in range(document - reach, document + reach + 1)})
         said: dict[int, tuple[str, list[str]]] = {}
         for start in range(0, len(near), ASKED_AT_ONCE):
@@ -307,16 +307,16 @@ class CorpusIndex:
 
     @property
     def vectors_path(self) -> Path | None:
-        """Return where vectors of this corpus may lie, to go with it; None where it is in memory."""
+        """Return where the vectors of this corpus may be stored alongside it; None if it is in memory."""
         path = self.database.path
         return path.with_name(path.name + VECTORS[0]) if path else None
 
     def count(self) -> int:
-        """Return how many records there are, whatever became of them."""
+        """Return the number of records in any state."""
         return int(self._sql.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def has_several(self) -> bool:
-        """Return whether there is more than one record, whatever became of it; only then two may contradict."""
+        """Return whether there is more than one record in any state; only then can two contradict."""
         return len(self.sql.execute("SELECT 1 FROM records LIMIT 2").fetchall()) > 1
 
     def live_documents(self) -> set[int]:
@@ -324,7 +324,7 @@ class CorpusIndex:
         return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
 
     def live_in_order(self, types: Sequence[str] = ()) -> Iterator[int]:
-        """Yield the documents of all live records, or of those of ``types``, in the order of their ids."""
+        """Yield the documents of all live records, or of those of ``types``, in order of id."""
         wanted = f"type IN ({','.join('?' * len(types))}) AND status='live' ORDER BY +id"
         everything = "+status='live' ORDER BY id"
         query = f"SELECT document FROM records WHERE {wanted if types else everything}"
@@ -335,7 +335,7 @@ class CorpusIndex:
         return None if self.forgotten_since(id) else self.folded(id)
 
     def folded(self, id: str) -> "Folded | None":
-        """Return the same, also of a record whose time of grace is over."""
+        """Return the same, including records whose grace period is over."""
         from .standing import folded
 
         row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
@@ -357,12 +357,12 @@ class CorpusIndex:
         by_time: bool = False,
         before: str | None = None,
     ) -> Iterator[Record]:
-        """Yield records in the order of their ids, or the other way round, reading no more of them than are taken.
+        """Yield records in order of id, or in reverse, reading no more of them than are consumed.
 
-        With ``by_time`` in that of ``told_when``, which SQLite sorts in a file where they are many; with ``before``
-        only those whose ids come before another one.
+        With ``by_time``, order them by ``told_when``, which SQLite sorts in a file if they are many; with ``before``,
+        only those with smaller ids are yielded.
         """
-        # A plus rules out an index: few records of some types are sorted, many are passed on the way through all.
+        # The plus disables an index: few records of some types are sorted, many are filtered while scanning all.
         few = bool(types) and status == "live" and not session_id
         if few:
             (documents,) = self._sql.execute("SELECT documents FROM corpus").fetchone()
@@ -392,28 +392,28 @@ class CorpusIndex:
             yield Record.from_checked(json.loads(data))
 
     def keyed(self, key: str) -> Iterator[Record]:
-        """Yield the live records with this key, the newest first."""
+        """Yield the live records with this key, newest first."""
         query = "SELECT coalesce(present, written) FROM records WHERE key=? AND +status='live' ORDER BY id DESC"
         for (data,) in self._sql.execute(query, (key,)):
             yield Record.from_checked(json.loads(data))
 
     def everything(self) -> Iterator[tuple[Record, str]]:
-        """Yield every record with its status in the order of their ids, also where the time of grace is over."""
+        """Yield every record with its status in order of id, including those whose grace period is over."""
         for data, status in self._sql.execute("SELECT coalesce(present, written), status FROM records ORDER BY id"):
             yield Record.from_checked(json.loads(data)), status
 
     def same_value(self, digest: str) -> list[Record]:
-        """Return the live records whose value is spelled like this or otherwise."""
+        """Return the live records with this value in any spelling."""
         query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND +status='live' ORDER BY id"
         return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
 
     def tombstones(self, digest: str) -> list[str]:
-        """Return the ids of the records whose rejection, which nobody took back, bars a value."""
+        """Return the ids of the records whose unrevoked rejection bars a value."""
         query = "SELECT id FROM records WHERE digest=? AND tombstone=1 ORDER BY id"
         return [row[0] for row in self._sql.execute(query, (digest,))]
 
     def tombstone_counts(self) -> dict[str, int]:
-        """Return how many values are barred here because they were rejected, and how many because they were erased."""
+        """Return how many values are barred here as rejected, and how many as erased."""
         queries = {
             "rejected": "SELECT count(DISTINCT digest) FROM records WHERE tombstone=1",
             "erased": """SELECT count(DISTINCT target) FROM events WHERE op='tombstone'
@@ -426,25 +426,25 @@ class CorpusIndex:
         return self._sql.execute("SELECT 1 FROM events WHERE op='tombstone' LIMIT 1").fetchone() is not None
 
     def from_source(self, source_url: str) -> list[str]:
-        """Return the ids of the records that this source told or bore out, whatever became of them."""
+        """Return the ids of the records that this source stated or confirmed, in any state."""
         query = "SELECT id FROM records WHERE source_url=:url UNION SELECT target FROM events WHERE source_url=:url"
         return [id for (id,) in self._sql.execute(query, {"url": source_url})]
 
     def imported(self, digest: str) -> list[Record]:
-        """Return the records that imports brought with this value, as they were written, whatever became of them."""
+        """Return the imported records with this value, as written, in any state."""
         query = "SELECT written FROM records WHERE digest=? AND actor='import' ORDER BY id"
         return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
 
     def line(self, id: str) -> str | None:
-        """Return the record or event with this id as it was written."""
+        """Return the record or event with this id as written."""
         query = "SELECT written FROM records WHERE id=:id UNION ALL SELECT line FROM events WHERE id=:id"
         row = self._sql.execute(query, {"id": id}).fetchone()
         return str(row[0]) if row else None
 
     def lines(self) -> Iterator[str]:
-        """Yield every record and then every event as it was written, in an order that reading them back keeps.
+        """Yield every record and then every event as written, in an order that survives reading them back.
 
-        Records come by id. Events come by what they are about, in the order in which they are folded: written one
+        Records are ordered by id. Events are grouped by target, in the order in which they are folded: written one
         after the other by one writer, they are folded in this order again.
         """
         for (line,) in self._sql.execute("SELECT written FROM records ORDER BY id"):
@@ -454,12 +454,12 @@ class CorpusIndex:
 
     def session_writes(self, session_id: str, user_id: str) -> int:
         """Return how many records of a user agents inferred in a session."""
-        # Another user may have a session of the same name, and both write what is shared.
+        # Another user may have a session of the same name, and both write shared records.
         query = "SELECT written FROM records WHERE session_id=? AND (actor='agent' OR actor LIKE 'agent:%')"
         return sum(json.loads(row[0])["user_id"] == user_id for row in self._sql.execute(query, (session_id,)))
 
     def sealed(self) -> int:
-        """Return how many records nobody here can read, though nothing took them back."""
+        """Return how many unrevoked records nobody here can read."""
         query = f"SELECT count(*) FROM records WHERE status='sealed' AND {NOT_LIVE}"
         return int(self._sql.execute(query).fetchone()[0])
 
@@ -469,7 +469,7 @@ class CorpusIndex:
         return self._sql.execute(query, (id, self._forgotten_before(), id)).fetchone() is not None
 
     def forgotten_since(self, id: str) -> str | None:
-        """Return when a record was closed whose time of grace is over; None for any other."""
+        """Return when a record whose grace period is over was closed; None for any other."""
         query = "SELECT closed_at FROM records WHERE id=? AND closed_at < ?"
         row = self._sql.execute(query, (id, self._forgotten_before())).fetchone()
         return str(row[0]) if row else None
@@ -484,16 +484,16 @@ class CorpusIndex:
 
     @property
     def path(self) -> Path | None:
-        """Return where the index lies; None where it is in memory."""
+        """Return the file of the index; None if it is in memory."""
         return self.database.path
 
     @property
     def sql(self) -> sqlite3.Connection:
-        """Return the connection, for what reads the tables of documents."""
+        """Return the connection, for code that reads the tables of documents."""
         return self._sql
 
     def waiting(self) -> "tuple[list[Record], list[Event]]":
-        """Return the records, and what was said or edited under taint, that wait for a person."""
+        """Return the records, and the marks or edits made under taint, that wait for a person."""
         from ..record.events import Event
 
         said = [Event.from_data(json.loads(row[0])) for row in self._sql.execute(WAITING)]
@@ -522,7 +522,7 @@ def _told(line: str, id: str) -> str:
 
 
 def _moment(line: str) -> str:
-    """Return what events are ordered by: their time, then their id."""
+    """Return the sort key of events: their time, then their id."""
     from ..record.events import Event
 
     event = Event.from_data(json.loads(line))
@@ -535,21 +535,21 @@ CORE = "core/"
 
 
 def core_target(section: str) -> str:
-    """Return what an edit of ``section`` has as its target."""
+    """Return the target of an edit of ``section``."""
     return f"{CORE}{section}"
 
 
 def core_sections(corpus: CorpusIndex, agent_id: str | None = None) -> dict[str, str]:
-    """Return every section of one agent with its latest text that was admitted; an emptied section is left out.
+    """Return every section of one agent with its latest admitted text; an emptied section is left out.
 
-    None is the agent of a user who names none; its sections are no other agent's.
+    None stands for the agent of a user who names none; its sections belong to no other agent.
     """
     told = {section: str(event.fields.get("text", "")) for section, event in standing_edits(corpus, agent_id).items()}
     return {section: text for section, text in told.items() if text}
 
 
 def standing_edits(corpus: CorpusIndex, agent_id: str | None = None) -> "dict[str, Event]":
-    """Return the latest edit of each section of one agent that was admitted."""
+    """Return the latest admitted edit of each section of one agent."""
     edits = [event for event, trust in core_edits(corpus) if trust not in ("quarantined", "rejected")]
     return {event.target.removeprefix(CORE): event for event in edits if event.agent_id == agent_id}
 
@@ -568,30 +568,30 @@ def core_history(corpus: CorpusIndex) -> list[dict[str, JSON]]:
 
 
 def core_edit(corpus: CorpusIndex, id: str) -> dict[str, JSON] | None:
-    """Return one edit of a section; None where ``id`` is nothing of the kind."""
+    """Return one edit of a section; None if ``id`` is something else."""
     return next((edit for edit in core_history(corpus) if edit["id"] == id), None)
 
 
 def core_edits(corpus: CorpusIndex) -> "list[tuple[Event, str]]":
-    """Return the edits in order, each with its present trust."""
+    """Return the edits in order, each with its current trust."""
     return [(event, _trust(corpus, event)) for event in corpus.events(op="core")]
 
 
 def edits_of_session(corpus: CorpusIndex, session_id: str) -> int:
-    """Return how many edits an agent made in a session in its own words; what the user said is verified."""
+    """Return how many edits in its own words an agent made in a session; the user's words are verified instead."""
     edits = corpus.events(op="core")
     own = (event for event in edits if event.session_id == session_id and event.fields.get("trust") != "verified")
     return sum(kind_of(event.actor) == "agent" for event in own)
 
 
 def consent(corpus: CorpusIndex) -> bool | None:
-    """Return what the user said last about being remembered; None when they never did."""
+    """Return the user's last answer about being remembered; None if they never gave one."""
     events = corpus.events(op="consent")
     return bool(events[-1].fields.get("granted")) and not corpus.withholds_consent() if events else None
 
 
 def _taint(event: "Event", trust: str) -> list[JSON]:
-    """Return what may have steered an edit; a person who approved it lifted that."""
+    """Return the taint of an edit; a person's approval clears it."""
     told = event.fields.get("taint")
     return list(told) if isinstance(told, list) and trust != "verified" else []
 

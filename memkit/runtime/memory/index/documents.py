@@ -1,8 +1,8 @@
-"""Documents: what programs keep whole beside records, such as an item of a store, a transcript or a note.
+"""Documents: items that programs keep whole besides records, such as an item of a store, a transcript or a note.
 
-A document has a kind, a space and a name. Each time it is kept is a version, the highest number counts, and a version
-without a value says that the document is gone. A version may name the record that was derived of its text: what becomes
-of that one by a person's hand, corrected, forgotten or rejected, becomes of the document.
+A document has a kind, a space and a name. Every time it is stored creates a version; the highest number counts, and a
+version without a value deletes the document. A version may name the record derived from its text: when a person
+corrects, forgets or rejects that record, the same happens to the document.
 """
 
 import json
@@ -18,14 +18,14 @@ from ..record.record import Record
 from .catalogue import VECTORS
 
 PIECE = 24_000
-"""Characters of a value on one line: sealed, and each of them escaped, they still are fewer than a line may have."""
+"""The most characters of a value per line: even sealed and all escaped, they fit in a line."""
 END = "\U0010ffff"
 COLUMNS = "kind, space, name, number, id, at, until, record, value, more"
 IN_SPACE = "space>=:space AND space<:above AND (space=:space OR space>=:below)"
 ANYWHERE = ":space=:space AND :below=:below AND :above=:above"
 VERSIONS = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND name=? ORDER BY number DESC, id DESC"
 FEW = 2000
-"""So many documents are sorted; of more the newest are read in their order until there are enough."""
+"""Up to so many documents are sorted; of more, the newest are read in order until there are enough."""
 BY_SPACE = "documents INDEXED BY documents_by_space"
 BY_TIME = "documents INDEXED BY documents_by_time"
 COUNT = f"SELECT count(*) FROM (SELECT 1 FROM {BY_SPACE} WHERE kind=:kind AND latest=1 AND {IN_SPACE} LIMIT {FEW + 1})"
@@ -34,26 +34,26 @@ SPACES = """WITH RECURSIVE found(space) AS (
               SELECT (SELECT min(space) FROM documents WHERE kind=:kind AND space>found.space)
               FROM found WHERE found.space IS NOT NULL)
             SELECT space FROM found WHERE space IS NOT NULL"""
-"""From one space to the next, without the documents between."""
+"""Jumps from one space to the next, skipping the documents in between."""
 COMPARED = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-"""Comparisons of numbers by which documents are passed over before anybody reads them."""
+"""Numeric comparisons that exclude documents before they are read."""
 EXACT = 2**53
-"""Numbers up to which a float is exact, so that SQLite compares as Python does."""
+"""The range in which a float is exact, so that SQLite compares as Python does."""
 SHOWING = f"""SELECT 1 FROM {BY_SPACE} LEFT JOIN records ON records.id=record
               WHERE kind=? AND space=? AND latest=1 AND value IS NOT NULL AND (until IS NULL OR until>?)
               AND (record IS NULL OR status='live') LIMIT 1"""
 
 
 class Prefilter(NamedTuple):
-    """What a value certainly holds where it is wanted: the rest of the documents need not be read."""
+    """Necessary conditions on a value: documents that fail them need not be read."""
 
     texts: tuple[str, ...] = ()
-    """Strings in it."""
+    """Strings that it contains."""
     numbers: tuple[tuple[str, str, float], ...] = ()
-    """``(key, comparison of COMPARED, number)`` at its top."""
+    """``(key, comparison of COMPARED, number)`` at its top level."""
 
     def as_sql(self) -> tuple[str, dict[str, object]]:
-        """Return a condition and its parameters; what is no plain JSON meets any comparison."""
+        """Return a condition and its parameters; a value that is not plain JSON satisfies any comparison."""
         given: dict[str, object] = {}
         parts: list[str] = []
         for place, text in enumerate(self.texts):
@@ -70,7 +70,7 @@ class Prefilter(NamedTuple):
 
 
 def is_utf8(text: str) -> bool:
-    """Return whether a text can be written: a half of a pair cannot."""
+    """Return whether a text can be encoded: half of a surrogate pair cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -82,30 +82,30 @@ EVERYTHING = Prefilter()
 
 
 class StoredDocument(NamedTuple):
-    """A document as it stands."""
+    """The current state of a document."""
 
     kind: str
     space: str
     name: str
     number: int
-    """How often it was kept."""
+    """How often it was stored."""
     id: str
-    """Of this version."""
+    """The id of this version."""
     at: str
     until: str | None
-    """When it ends by itself."""
+    """When it expires."""
     record: str | None
-    """The record that was derived of it, or what a person put in its place."""
+    """The record derived from it, or the one with which a person replaced that."""
     value: str
-    """What was kept, as JSON."""
+    """The stored value, as JSON."""
     more: str
-    """What the program noted beside it, as JSON."""
+    """Additional data of the program, as JSON."""
     corrected: str | None = None
-    """The text that a person put in the place of the one that was derived."""
+    """The text with which a person replaced the derived one."""
 
 
 def enter_document(sql: sqlite3.Connection, event: Event) -> None:
-    """Enter what one line keeps of a document; one of several lines counts when all of them are here."""
+    """Enter one line of a document; a version on several lines counts once all of them are here."""
     fields = event.fields
     whole = str(fields.get("of") or event.id)
     value = fields.get("value")
@@ -140,7 +140,7 @@ def enter_document(sql: sqlite3.Connection, event: Event) -> None:
 
 
 class Holds(Protocol):
-    """The index of the user whose documents are asked for."""
+    """The index of the user whose documents are queried."""
 
     @property
     def sql(self) -> sqlite3.Connection:
@@ -148,13 +148,13 @@ class Holds(Protocol):
 
     @property
     def path(self) -> Path | None:
-        """Return where it lies."""
+        """Return its file."""
 
     def live(self, id: str) -> Record | None:
         """Return a record if it is live."""
 
     def folded(self, id: str) -> Folded | None:
-        """Return a record with what became of it."""
+        """Return a record in its present state."""
 
 
 class Documents:
@@ -166,7 +166,7 @@ class Documents:
         self._now = to_text(now)
 
     def get(self, kind: str, space: str, name: str, as_of: str | None = None) -> StoredDocument | None:
-        """Return a document as it stands, or as it stood at a moment; None where there is none."""
+        """Return a document as it is, or as it was at a moment; None if there is none."""
         for row in self._sql.execute(VERSIONS, (kind, space, name)).fetchall():
             if as_of is not None and row[5] > as_of:
                 continue
@@ -176,23 +176,23 @@ class Documents:
         return None
 
     def version(self, id: str) -> StoredDocument | None:
-        """Return the document of which this is the latest version, as it stands."""
+        """Return the current document if this is its latest version."""
         row = self._sql.execute("SELECT kind, space, name FROM documents WHERE id=? AND latest=1", (id,)).fetchone()
         return self.get(*row) if row else None
 
     def beside(self) -> Path | None:
-        """Return a file in which somebody may keep vectors of documents, which goes with the index of this user."""
+        """Return a file for vectors of documents, which is deleted with this user's index."""
         path = self._corpus.path
         return path.with_name(path.name + VECTORS[2]) if path else None
 
     def made_at(self, kind: str, space: str, name: str) -> str | None:
-        """Return when a document was first kept."""
+        """Return when a document was first stored."""
         query = "SELECT min(at) FROM documents WHERE kind=? AND space=? AND name=?"
         found = self._sql.execute(query, (kind, space, name)).fetchone()[0]
         return str(found) if found else None
 
     def head(self, kind: str, space: str, name: str) -> tuple[int, str | None]:
-        """Return the number of the version that was kept last, 0 for none, and the record that stands for it."""
+        """Return the number of the last stored version, 0 for none, and the record that represents it."""
         row = self._sql.execute(VERSIONS, (kind, space, name)).fetchone()
         if row is None:
             return 0, None
@@ -203,21 +203,21 @@ class Documents:
         self, kind: str, within: str = "", *, wanted: Prefilter = EVERYTHING,
         as_of: str | None = None,
     ) -> Iterator[StoredDocument]:  # fmt: skip
-        """Yield what stands in a space and the spaces below it, the newest first, reading no more than is taken.
+        """Yield the documents in a space and its subspaces, newest first, reading no more than is consumed.
 
-        Those that certainly do not hold what is ``wanted`` are passed over.
+        Documents that certainly do not contain what is ``wanted`` are skipped.
         """
         asked = {"kind": kind, "space": within, "below": f"{within}.", "above": f"{within}.{END}"}
         if as_of is not None:
             yield from self._at(asked, as_of)
             return
         held, given = wanted.as_sql()
-        # Of a few documents the space leads to them, of many the time.
+        # A few documents are found by their space, many by their time.
         few = within and int(self._sql.execute(COUNT, asked).fetchone()[0]) <= FEW
         table, order = (BY_SPACE, "+at") if few else (BY_TIME, "at")
         where = IN_SPACE if within else ANYWHERE
         status = "(SELECT status FROM records WHERE records.id=record)"
-        # What a person put in the place of a record's text stands elsewhere.
+        # A text with which a person replaced a record's is stored elsewhere.
         changed = f"record IS NOT NULL AND {status} IS NOT 'live'"
         query = f"""SELECT {COLUMNS}, {status} FROM {table} WHERE kind=:kind AND latest=1 AND {where}
                     AND ({held} OR {changed}) ORDER BY {order} DESC, id DESC"""
@@ -229,7 +229,7 @@ class Documents:
                 yield document
 
     def named(self, kind: str, space: str) -> Iterator[StoredDocument]:
-        """Yield what stands in one space, the last name first, reading no more than is taken."""
+        """Yield the documents in one space, last name first, reading no more than is consumed."""
         query = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND +latest=1 ORDER BY name DESC"
         for row in self._sql.execute(query, (kind, space)):
             settled, document = self._standing(row, None)
@@ -251,19 +251,19 @@ class Documents:
         yield from sorted(filter(None, stood), key=lambda one: (one.at, one.id), reverse=True)
 
     def spaces(self, kind: str) -> list[str]:
-        """Return the spaces that hold a document, in their order."""
+        """Return the spaces that contain a document, in order."""
         spaces = [row[0] for row in self._sql.execute(SPACES, {"kind": kind}).fetchall()]
         return [space for space in spaces if self._holds(kind, space)]
 
     def _holds(self, kind: str, space: str) -> bool:
-        # Most spaces show it by a document of which nothing else has to be asked.
+        # Most spaces are confirmed by a single document without further queries.
         if self._sql.execute(SHOWING, (kind, space, self._now)).fetchone():
             return True
         names = self._sql.execute("SELECT DISTINCT name FROM documents WHERE kind=? AND space=?", (kind, space))
         return any(self.get(kind, space, name) for (name,) in names.fetchall())
 
     def _standing(self, row: Sequence[Any], as_of: str | None) -> tuple[bool, StoredDocument | None]:
-        """Return whether a version decides what stands, and what that is."""
+        """Return whether a version determines the current state, and that state."""
         document = StoredDocument._make((*row[:10], None))
         is_gone = row[8] is None or (document.until is not None and document.until <= (as_of or self._now))
         status = self._status(document.record)
@@ -284,7 +284,7 @@ class Documents:
         return str(row[0]) if row else None
 
     def _living(self, id: str | None) -> str | None:
-        """Return the live record that stands in the place of one, itself where it is live; None where none does."""
+        """Return the live record that replaces the given one, or that record itself if live; None if there is none."""
         seen: set[str] = set()
         while id is not None and id not in seen:
             if self._status(id) == "live":

@@ -1,9 +1,9 @@
-"""Who and what hangs together: the graph that the relations of records make, walked one or two steps at a time.
+"""The graph formed by the relations of records, walked one or two steps at a time.
 
-It is derived and never truth: its rows follow the records, and who is who is decided when somebody asks, from what is
-told then. One name is one thing, unless two are told apart by whose they are ("my sister Anna", "my colleague Anna"):
-then what is said of the bare name is said of neither. Other names of a thing are followed; what outside text may have
-steered lends no name, closes nothing and is walked by nobody.
+It is derived and never authoritative: its rows follow the records, and identities are resolved at query time, from
+what is known then. One name is one thing, unless two are distinguished by their relation ("my sister Anna", "my
+colleague Anna"): statements about the bare name then apply to neither. Aliases of a thing are followed; anything that
+outside text may have steered adds no alias, ends no relation and is not walked.
 """
 
 import sqlite3
@@ -17,31 +17,31 @@ from ..record.lines import normal_time
 from ..words.relations import ABOUT, ALIAS, LEFT, ORGANISATION, PERSON, PLACE, Mention, name_key
 
 SELF = "="
-"""Begins the key of a user, whom records call "I"."""
+"""The prefix in the key of a user, whom records call "I"."""
 MOST_SPOKEN = 8
-"""Names of one thing that are looked for in texts."""
+"""The most names of one thing that are searched for in texts."""
 MOST_NAMES = 32
-"""Other names of one thing that are followed from it, those that were told last; each of them all leads to it."""
+"""The most aliases of one thing that are followed from it, the latest ones; each of them all leads to it."""
 MOST_STEPS = 12
-"""Between two things; a longer way says nothing about either."""
+"""The most steps between two things; a longer path says nothing about either."""
 ENDABLE = frozenset(("works for", "lives in"))
-"""What ends when another of its kind is told to have begun, or when somebody is told to have left."""
+"""Relations that end when another of their kind begins, or when somebody is said to have left."""
 KINDS = (ORGANISATION, PLACE, PERSON)
-"""Of what a thing is called, the first of these holds."""
+"""The kind of a thing: the first of these that applies."""
 
 
 COLUMNS = """relations.document, s_name, s_role, s_shown, label, family, s_kind, o_kind, moves, relations.ended, o_name,
              o_role, o_shown, since, until, gives, told, begins, tainted, stranger, records.id"""
 ASKED_AT_ONCE = 400
 WITH_ROLE = ("s_role!=''", "o_role!=''")
-"""Rows whose subject, or object, is somebody's such and such."""
+"""Rows whose subject, or object, is described by a role."""
 UNBOUNDED = 1 << 40
 NAMING = f"label='{ALIAS.label}'"
-"""Rows that give something another name."""
+"""Rows that give something an alias."""
 
 
 class RelationRow(NamedTuple):
-    """One relation that a record tells."""
+    """One relation stated by a record."""
 
     document: int
     s_name: str
@@ -57,32 +57,32 @@ class RelationRow(NamedTuple):
     o_role: str
     o_shown: str
     since: str
-    """The first day on which it holds, as a bare date; nothing where it always did."""
+    """The first day on which it holds, as a bare date; empty if it always did."""
     until: str
     gives: str
-    """The role that the subject has by it."""
+    """The role that it gives the subject."""
     told: str
     begins: str
-    """Since when the record counts as true, where it took another one's place."""
+    """Since when the record counts as true, if it replaced another one."""
     tainted: int
     stranger: str
-    """Who shared it, where nobody checked it."""
+    """Who shared it, if nobody verified it."""
     id: str
-    """The record's."""
+    """The id of the record."""
 
     @property
     def subject(self) -> Mention:
-        """Return who or what it is about."""
+        """Return the subject."""
         return Mention(self.s_name, self.s_role, self.s_shown)
 
     @property
     def object(self) -> Mention:
-        """Return what that hangs together with."""
+        """Return the object."""
         return Mention(self.o_name, self.o_role, self.o_shown)
 
 
 class UnknownName(Exception):
-    """Say that nothing in a graph has a name."""
+    """Report that nothing in a graph has a name."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         super().__init__(name)
@@ -90,7 +90,7 @@ class UnknownName(Exception):
 
 
 class Entity(NamedTuple):
-    """Somebody or something that records tell of."""
+    """A person or thing mentioned by records."""
 
     id: str
     name: str
@@ -99,7 +99,7 @@ class Entity(NamedTuple):
 
 
 class Tie(NamedTuple):
-    """How one thing hangs together with another, and which records say so."""
+    """A relation between two things, with the records that state it."""
 
     source: str
     target: str
@@ -108,7 +108,7 @@ class Tie(NamedTuple):
     valid_from: str | None = None
     valid_until: str | None = None
     tainted: bool = False
-    """Whether outside text may have steered every record that says so: shown, and walked by nobody."""
+    """Whether outside text may have steered every record that states it: shown, but not walked."""
     family: str = ""
 
     def holds(self, since: str, until: str) -> bool:
@@ -130,7 +130,7 @@ class RelationGraph(NamedTuple):
     edges: tuple[Tie, ...] = ()
 
     def to_data(self) -> dict[str, object]:
-        """Return it as commands and tools answer with it."""
+        """Return it in the form in which commands and tools output it."""
         return {
             "nodes": [one._asdict() for one in self.nodes],
             "edges": [
@@ -145,7 +145,7 @@ class RelationGraph(NamedTuple):
 
 
 class MemoryGraph:
-    """The relations of one user's records and the shared ones, as they are told at one moment.
+    """The relations of one user's records and the shared ones, as stated at one moment.
 
     >>> archive = ArchivalStore()
     >>> _ = archive.offer(Draft("Anna works for Acme"), Origin("user", "ada"))
@@ -164,14 +164,14 @@ class MemoryGraph:
         is_foreign: Callable[[str], bool] = lambda record_id: False,
         most_names: int = MOST_NAMES,
     ) -> None:
-        """Walk what lies in ``databases``.
+        """Walk the relations in ``databases``.
 
         Args:
             databases: The indexes.
-            user_id: Who asks.
-            as_of: The moment that is asked about; now without one.
-            is_foreign: Says of a record that nobody here vouches for its writer.
-            most_names: So many other names of one thing are followed from it.
+            user_id: The user who asks.
+            as_of: The moment in question; now by default.
+            is_foreign: Returns whether nobody here vouches for the writer of a record.
+            most_names: The most aliases of one thing that are followed.
         """
         self.user_id = user_id
         self._databases = databases
@@ -186,14 +186,14 @@ class MemoryGraph:
         self._titles: dict[str, str] = {}
         self._kinds: dict[str, set[str]] = defaultdict(set)
 
-    # ------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------ queries
 
     def whole(self) -> RelationGraph:
         """Return everything."""
         return self._drawn(self._ties(list(self._clean(all_rows(sql, self._moment) for sql in self._databases))))
 
     def find(self, text: str) -> list[str]:
-        """Return the ids of what a mention such as "Anna" or "my sister" may mean, the surest first."""
+        """Return the ids that a mention such as "Anna" or "my sister" may refer to, the surest first."""
         from ..words.relations import mention
 
         meant = mention(text, self.user_id)
@@ -202,11 +202,11 @@ class MemoryGraph:
         return self.holders(meant.role)
 
     def known(self) -> list[str]:
-        """Return the names of everything, to suggest one of."""
+        """Return the names of everything, for suggestions."""
         return sorted({entity.name for entity in self.whole().nodes})
 
     def around(self, ids: Collection[str], steps: int = 1) -> RelationGraph:
-        """Return what is at most so many steps away."""
+        """Return what is at most this many steps away."""
         seen, frontier, ties = set(ids), set(ids), dict[Tie, None]()
         for _ in range(steps):
             found = self.touching(frontier)
@@ -214,11 +214,11 @@ class MemoryGraph:
             frontier = {end for tie in found if not tie.tainted for end in (tie.source, tie.target)} - seen
             seen |= frontier
         ends = {end for tie in ties for end in (tie.source, tie.target)}
-        apart = {id.partition(" (")[0] for id in ids if " (" in id}  # of two Annas the bare name is nobody
+        apart = {id.partition(" (")[0] for id in ids if " (" in id}  # of two Annas, the bare name refers to neither
         return self._drawn(ties, [id for id in ids if id in ends or id not in apart])
 
     def path(self, start: Collection[str], goal: Collection[str]) -> RelationGraph:
-        """Return the shortest way between two things, from both sides at once; nothing where there is none."""
+        """Return the shortest path between two things, searched from both ends; empty if there is none."""
         sides: list[dict[str, Tie | None]] = [dict.fromkeys(start), dict.fromkeys(goal)]
         fronts = [set(start), set(goal)]
         met = fronts[0] & fronts[1]
@@ -241,7 +241,7 @@ class MemoryGraph:
         return self._drawn([*reversed(ways[0]), *ways[1]], [middle] if not any(ways) else ())
 
     def touching(self, ids: Collection[str], *, closing: bool = True) -> list[Tie]:
-        """Return the ties of some things, those that hold at the moment that is asked about."""
+        """Return the ties of some things that hold at the moment in question."""
         wanted = set(ids)
         names = {name for id in wanted for name in self._names(id)}
         rows = self._rows(s_name=names, o_name=names)
@@ -257,7 +257,7 @@ class MemoryGraph:
         return self._ties([row for row in rows if self._ends(row) & wanted], closing=closing)
 
     def intervals(self, said: Mapping[str, object]) -> list[tuple[str, str]]:
-        """Return when a relation held, as far as records say, such as that of "when I lived in Lisbon"."""
+        """Return when a relation held according to records, such as that of "when I lived in Lisbon"."""
         from ..words.relations import stated
 
         found = []
@@ -269,29 +269,29 @@ class MemoryGraph:
         return [(since, until) for since, until in found if since or until != "9999"]
 
     def holders(self, role: str) -> list[str]:
-        """Return who is told to be somebody's such and such; where nobody is named, the one without a name."""
+        """Return everyone with a role; if nobody is named, the unnamed entity of the role."""
         return [*self._role_holders(role)] or self._roles_meant(role)[:1]
 
     def find_mention(self, meant: Mention) -> list[str]:
-        """Return the ids of what a mention may mean."""
+        """Return the ids that a mention may refer to."""
         if meant.name:
             return [self._id(meant)] if meant.role else self._called(meant.name)
         return self.holders(meant.role)
 
     def names_told(self, names: Iterable[str]) -> set[str]:
-        """Return those names that something here has."""
+        """Return the names among these that something here has."""
         wanted = list(names)
         return {name for sql in self._databases for name in names_among(sql, wanted)}
 
     def spoken(self, id: str, most: int = MOST_SPOKEN) -> tuple[str, ...]:
-        """Return the names by which texts may speak of something; none where another thing shares them."""
+        """Return the names by which texts may refer to something, excluding names that another thing shares."""
         names = [name for name in self._names(id) if not name.startswith(SELF)][:most]
         return () if "(" in id or any(len(self._told_apart(name)) > 1 for name in names) else tuple(names)
 
-    # ------------------------------------------------------------------ who is who
+    # ------------------------------------------------------------------ identities
 
     def _id(self, one: Mention) -> str:
-        """Return the id of what a mention means."""
+        """Return the id that a mention refers to."""
         if not one.name:
             held = self._role_holders(one.role)
             return held[0] if len(held) == 1 else one.role
@@ -303,7 +303,7 @@ class MemoryGraph:
         return canonical
 
     def _called(self, name: str) -> list[str]:
-        """Return everything that has a name."""
+        """Return everything with a name."""
         key = name if name.startswith(SELF) else name_key(name)
         if not self.names_told([key]):
             return []
@@ -312,7 +312,7 @@ class MemoryGraph:
         return [*apart, self._canonical(key)]
 
     def _told_apart(self, name: str) -> list[set[str]]:
-        """Return by what those of one name are told apart: "my sister" and "my older sister" may be the same."""
+        """Return what distinguishes the bearers of one name: "my sister" and "my older sister" may be the same."""
         if name not in self._qualifiers:
             self._qualify([name])
         groups: list[set[str]] = []
@@ -339,13 +339,13 @@ class MemoryGraph:
         return self._canonicals[name]
 
     def _same(self, name: str) -> tuple[str, ...]:
-        """Return all names of a thing, this one among them."""
+        """Return all names of a thing, including this one."""
         if name not in self._aliases:
             self._join([name])
         return self._aliases[name]
 
     def _join(self, names: Collection[str]) -> None:
-        """Look up the other names of things, level by level."""
+        """Look up the aliases of things, level by level."""
         todo = {name for name in names if name not in self._aliases}
         links: dict[str, set[str]] = defaultdict(set)
         seen, frontier, named = set(todo), set(todo), list[RelationRow]()
@@ -362,7 +362,7 @@ class MemoryGraph:
         for name in seen:
             if name not in self._aliases:
                 joined = _component(name, links)
-                # A thing of very many names may be known by others of them, which keep its key.
+                # A thing with very many names may be known by aliases that keep its key.
                 known = sorted({self._canonicals[one] for one in joined if one in self._canonicals})
                 joined.update(other for one in known for other in self._aliases[one])
                 first = known[0] if known else min(joined, key=lambda one: (not one.startswith(SELF), one))
@@ -373,16 +373,16 @@ class MemoryGraph:
             self._name(row)
 
     def _role_holders(self, role: str) -> tuple[str, ...]:
-        """Return the ids of all who are told to be somebody's such and such."""
+        """Return the ids of everyone with a role."""
         if role not in self._holders:
-            self._holders[role] = ()  # whoever is told of in a circle is told of as nobody
+            self._holders[role] = ()  # a circular description refers to nobody
             roles = self._roles_meant(role)
             held = (row for row in self._rows(gives=roles) if row.s_name and not self._is_tainted(row))
             self._holders[role] = tuple(dict.fromkeys(self._id(row.subject) for row in held))
         return self._holders[role]
 
     def _roles_meant(self, role: str) -> list[str]:
-        """Return the roles that say the same: those of the owner's other names, and narrower ones."""
+        """Return the equivalent roles: those under the owner's aliases, and narrower ones."""
         owner, _, what = role.rpartition("/")
         owners = [owner]
         if "/" in owner:
@@ -395,13 +395,13 @@ class MemoryGraph:
         return [found for sql in self._databases for found in roles_like(sql, asked)]
 
     def _names(self, id: str) -> tuple[str, ...]:
-        """Return the names of a thing by its id."""
+        """Return the names of the thing with an id."""
         return () if _is_role(id) else self._same(id.partition(" (")[0])
 
     # ------------------------------------------------------------------ rows and ties
 
     def _rows(self, only: str = "", /, **wanted: Collection[str]) -> list[RelationRow]:
-        """Return rows by what stands in some columns, each once; ``only`` narrows them further."""
+        """Return rows by the values of some columns, without repeats; ``only`` narrows them further."""
         found: dict[tuple[object, ...], RelationRow] = {}
         for number, sql in enumerate(self._databases):
             for column, values in wanted.items():
@@ -410,7 +410,7 @@ class MemoryGraph:
         return list(self._clean([found.values()]))
 
     def _clean(self, rows: Iterable[Iterable[RelationRow]]) -> Iterator[RelationRow]:
-        """Yield the rows that hold at the moment that is asked about."""
+        """Yield the clean rows that hold at the moment in question."""
         for some in rows:
             for row in some:
                 if not self._moment or row.begins <= self._moment:
@@ -423,16 +423,16 @@ class MemoryGraph:
         return {self._id(row.subject), self._id(row.object)} if row.label != ABOUT.label else {self._id(row.subject)}
 
     def _look_up(self, rows: Collection[RelationRow]) -> None:
-        """Look up at once what the ends of many rows are called besides."""
+        """Look up the aliases of the ends of many rows at once."""
         names = {name for row in rows for name in (row.s_name, row.o_name) if name}
         self._join(names)
         self._qualify(names)
 
     def _ties(self, rows: Sequence[RelationRow], *, closing: bool = True) -> list[Tie]:
-        """Return what rows say together: each tie once, ended where something told later ends it."""
+        """Return the combined content of rows: each tie once, ended where a later statement ends it."""
         self._look_up(rows)
         mine = list(rows)
-        if closing:  # what ends a tie may be told of its source alone
+        if closing:  # the statement that ends a tie may mention only its source
             subjects = {row.s_name for row in rows if row.family in ENDABLE and row.s_name}
             known = set(rows)
             ending = [row for row in self._rows(s_name=subjects) if row.moves or row.label == LEFT]
@@ -468,7 +468,7 @@ class MemoryGraph:
         return [tie for tie in found if not self._day or tie.holds(self._day, self._day)]
 
     def _name(self, row: RelationRow) -> None:
-        """Note what the ends of a row are and what they are called; of several names the one that was told last."""
+        """Record the kind and name of the ends of a row; of several names, the latest."""
         for one, kind, is_end in ((row.subject, row.s_kind, False), (row.object, row.o_kind, True)):
             if not one.name and not one.role:
                 continue
@@ -489,7 +489,7 @@ class MemoryGraph:
         return RelationGraph(self.entities(ids), tuple(found))
 
     def entities(self, ids: Collection[str]) -> tuple[Entity, ...]:
-        """Return things with what they are called."""
+        """Return things with their names."""
         for row in self._rows(s_name=[n for id in ids if id not in self._titles for n in self._names(id)]):
             self._name(row)
         return tuple(
@@ -503,7 +503,7 @@ class MemoryGraph:
 
 
 def _walked(side: Mapping[str, Tie | None], end: str) -> Iterator[Tie]:
-    """Yield the ties from ``end`` back to where a side began."""
+    """Yield the ties from ``end`` back to the start of one side of the search."""
     while (tie := side[end]) is not None:
         yield tie
         end = tie.target if tie.source == end else tie.source
@@ -520,18 +520,18 @@ def _component(name: str, links: Mapping[str, set[str]]) -> set[str]:
 
 
 def _is_role(id: str) -> bool:
-    """Return whether a thing has no name here, and is known by whose what it is."""
+    """Return whether a thing is nameless here and known only by its role."""
     return "/" in id.partition(" (")[0]
 
 
 def _wider(role: str) -> str:
-    """Return a role without what narrows it: of "my older sister" "my sister"."""
+    """Return a role without its qualifier: "my sister" for "my older sister"."""
     owner, _, what = role.rpartition("/")
     return f"{owner}/{what.split()[-1]}" if what else role
 
 
 def _ended(tie: Tie, day: str, record_id: str) -> Tie:
-    """Return a tie that held until a day at the most, as one more record may say."""
+    """Return a tie that held at most until a day, according to one more record."""
     if tie.valid_until or (tie.valid_from or "") > day:
         return tie
     ids = (*tie.record_ids, record_id) if record_id and record_id not in tie.record_ids else tie.record_ids
@@ -539,7 +539,7 @@ def _ended(tie: Tie, day: str, record_id: str) -> Tie:
 
 
 def _join_tie(ties: list[Tie], fresh: Tie) -> None:
-    """Add to the ties between two things what one more record says: of the same one, or of another time."""
+    """Merge one more record's statement into the ties between two things: the same tie, or one at another time."""
     for place, tie in enumerate(ties):
         if tie.tainted is not fresh.tainted or fresh.record_ids[0] in tie.record_ids:
             continue
@@ -561,7 +561,7 @@ def _day_before(day: str) -> str:
 
 
 def _role_shown(role: str, user_id: str) -> str:
-    """Return a role as people say it: ``=ada/sister`` is *ada's sister*."""
+    """Return a role in readable form: ``=ada/sister`` is *ada's sister*."""
     owner, _, what = role.rpartition("/")
     if not owner:
         return role.removeprefix(SELF)
@@ -571,13 +571,13 @@ def _role_shown(role: str, user_id: str) -> str:
 def rows_where(
     sql: sqlite3.Connection, column: str, values: Collection[str], moment: str, only: str, most_names: int
 ) -> Iterator[RelationRow]:
-    """Yield the relations of live records whose ``column`` is one of ``values``, or of those live at a moment.
+    """Yield the relations of live records, or of those live at a moment, whose ``column`` is one of ``values``.
 
-    ``only`` is a condition that the program itself writes. Of what only gives other names to one of ``values``, the
-    ``most_names`` that were told last are read: what has ten thousand names is no harder to walk than what has one.
+    ``only`` is a condition written by the program itself. Of rows that only give aliases to one of ``values``, the
+    latest ``most_names`` are read, so that a thing with ten thousand names is no harder to walk than one with one.
     """
     state = "(status='live' OR (status='superseded' AND records.ended>?))" if moment else "status='live'"
-    # Without this, SQLite would not know that an index of the rows with a role serves.
+    # Otherwise SQLite would not know that the index of rows with a role applies.
     state += f" AND {column}!=''" if column in ("gives", "s_role", "o_role") else ""
     state += f" AND {only}" if only and only != NAMING else ""
     index = {WITH_ROLE[0]: "INDEXED BY roles_of_subject", WITH_ROLE[1]: "INDEXED BY roles_of_object"}.get(only, "")
@@ -607,11 +607,11 @@ def all_rows(sql: sqlite3.Connection, moment: str = "") -> Iterator[RelationRow]
 
 
 def roles_like(sql: sqlite3.Connection, roles: Sequence[str]) -> list[str]:
-    """Return the roles that are told of these or of a narrower kind: of ``=ada/sister`` also ``=ada/older sister``."""
+    """Return the stated roles equal to or narrower than these: for ``=ada/sister`` also ``=ada/older sister``."""
     found: dict[str, None] = {}
     for role in roles:
         owner, _, what = role.rpartition("/")
-        low, high = f"{owner}/", f"{owner}0"  # a slash and what follows it
+        low, high = f"{owner}/", f"{owner}0"  # the range of keys that begin with the owner and a slash
         for column in ("gives", "s_role", "o_role"):
             query = f"SELECT DISTINCT {column} FROM relations WHERE {column}!='' AND {column}>=? AND {column}<?"
             for (told,) in sql.execute(query, (low, high)):
@@ -621,7 +621,7 @@ def roles_like(sql: sqlite3.Connection, roles: Sequence[str]) -> list[str]:
 
 
 def names_among(sql: sqlite3.Connection, names: Iterable[str]) -> set[str]:
-    """Return those of ``names`` that something told of here has."""
+    """Return those of ``names`` that something mentioned here has."""
     wanted, found = sorted(set(names)), set[str]()
     for start in range(0, len(wanted), ASKED_AT_ONCE):
         some = wanted[start : start + ASKED_AT_ONCE]

@@ -1,7 +1,7 @@
-"""The whole index: a catalogue of the log's lines and one database per corpus, brought up to date when asked.
+"""The whole index: a catalogue of the log's lines and one database per corpus, brought up to date on demand.
 
-To enter some thousand records at once takes a tenth of what it takes one by one, so plain records of imports wait and
-are entered together. What the next offer may ask of them stands here meanwhile.
+Entering some thousand records at once takes a tenth of the time of entering them singly, so plain imported records
+wait and are entered together. What the next offer may ask about them is answered here meanwhile.
 """
 
 import gc
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class WaitingLine(NamedTuple):
-    """A line that is staged, and in no index."""
+    """A staged line that is in no index yet."""
 
     span: Span
     data: Mapping[str, JSON]
@@ -36,21 +36,21 @@ class WaitingLine(NamedTuple):
 
 
 class WaitingLines:
-    """The lines of one change, in their order."""
+    """The lines of one change, in order."""
 
     def __init__(self) -> None:
         self.lines: list[WaitingLine] = []
         self._tails: dict[tuple[str, str], bytes] = {}
         self._ids: set[str] = set()
         self._records: defaultdict[str, list[Record]] = defaultdict(list)
-        """Of each corpus."""
+        """By corpus."""
         self._values: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        """Places among the records of a corpus, by corpus and digest."""
+        """Positions among the records of a corpus, by corpus and digest."""
         self._held: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        """The same by corpus and word."""
+        """The same, by corpus and word."""
 
     def add(self, line: WaitingLine, record: Record, writer: str) -> None:
-        """Take one more line of a writer, which holds ``record``."""
+        """Add a writer's line, which holds ``record``."""
         self.lines.append(line)
         if line.link:
             self._tails[writer, record.user_id] = line.link.own
@@ -62,19 +62,19 @@ class WaitingLines:
         records.append(record)
 
     def tail(self, writer: str, owner: str) -> bytes | None:
-        """Return the line of a writer about a user that waits last; None where none does."""
+        """Return the last waiting line of a writer about a user; None if there is none."""
         return self._tails.get((writer, owner))
 
     def has(self, id: str) -> bool:
-        """Return whether a record of this id waits, of whomever."""
+        """Return whether a record with this id is waiting, for any user."""
         return id in self._ids
 
     def same_value(self, corpus: str, digest: str) -> list[Record]:
-        """Return the records of a corpus whose value is spelled like this or otherwise."""
+        """Return the records of a corpus with this value in any spelling."""
         return [self._records[corpus][place] for place in self._values.get((corpus, digest), ())]
 
     def sharing(self, corpus: str, terms: Sequence[str], needed: Collection[str], lacking: int) -> list[Record]:
-        """Return the records of a corpus that may hold what is ``needed`` and all other terms but so many."""
+        """Return the records of a corpus that may contain all ``needed`` terms and lack at most ``lacking`` others."""
         if not terms or corpus not in self._records:
             return []
         lists = {term: self._held.get((corpus, one_spelling(term)), ()) for term in terms}
@@ -83,20 +83,20 @@ class WaitingLines:
 
 
 def may_wait(record: Record) -> bool:
-    """Return whether nothing that is known of other lines can make of a new record anything but a live one."""
+    """Return whether a new record is certain to be live, whatever other lines say."""
     is_plain = record.actor == "import" and record.trust in OPEN_TRUSTS and not record.is_sealed
     return is_plain and record.scope != SHARED and not replaced_by(record) and CONSOLIDATED not in record.extra
 
 
 READ_AT_ONCE = 20_000
 BYTES_AT_ONCE = 8 << 20
-"""Lines are entered together, so many of them or of their bytes: their words make one segment, and few are merged."""
+"""Lines, or bytes of them, entered together: their words form one segment, so that few are merged."""
 Answer = TypeVar("Answer")
 Unserved = Callable[[OSError | sqlite3.OperationalError], bool]
 
 
 class Index:
-    """What can be looked up about a log. Everything here can be deleted and comes back."""
+    """Everything that can be looked up about a log. All of it can be deleted and rebuilt."""
 
     def __init__(
         self,
@@ -114,40 +114,40 @@ class Index:
         self._forgotten_before = forgotten_before
         self._open: OrderedDict[str, CorpusIndex] = OrderedDict()
         self._followed: set[str] = set()
-        """Corpora that the question or the change under way caught up with; a change has the store's lock."""
+        """Corpora that the current query or change brought up to date; a change holds the store's lock."""
         self._catalogue: Catalogue | None = None
         self.waiting = WaitingLines()
-        """Lines of the change under way that are entered as soon as anybody asks for more than what is here."""
+        """Lines of the current change, entered as soon as anyone asks for more than is known here."""
         self._borrowed: TemporaryDirectory[str] | None = None
 
     @property
     def catalogue(self) -> Catalogue:
-        """Return the catalogue, opened when it is first asked for."""
+        """Return the catalogue, opened on first use."""
         if self.waiting.lines:
             self._enter_waiting()
         return self.entered
 
     @property
     def entered(self) -> Catalogue:
-        """Return the same but for the lines that wait."""
+        """Return the same without entering the waiting lines."""
         if self._catalogue is None:
             self._catalogue = self._opened_catalogue()
         return self._catalogue
 
     def _let_go_of_gone(self) -> None:
-        """Close everything where the catalogue's file was taken away; a question that runs ends with what it opened."""
+        """Close everything if the catalogue's file was removed; a running query finishes with what it opened."""
         if self._catalogue is not None and not self._is_changing() and not self._catalogue.database.is_current():
             self.close()
 
     def refresh(self, users: Users = None, *, anew: bool = False) -> None:
-        """Take in what the log has gained or lost of what is about ``users``; with ``anew`` all of it is read again."""
+        """Take in what the log has gained or lost about ``users``; with ``anew`` all of it is read again."""
         self._let_go_of_gone()
         if not self._is_changing():
             self._followed.clear()
         self._served(lambda: self.catalogue.refresh(self._log, users, anew=anew), users=users)
 
     def refresh_to_write(self, users: Users = None) -> None:
-        """Take in the same in the store's own place: on a full disk reading goes on elsewhere and writing does not."""
+        """Do the same in the store's own place: on a full disk, reading continues elsewhere, but writing does not."""
         if self._folder != self._own_folder:
             self.release()
             self._folder, self._borrowed = self._own_folder, None
@@ -167,13 +167,13 @@ class Index:
         return sorted(self.catalogue.corpora())
 
     def corpus(self, name: str) -> CorpusIndex:
-        """Return the index of a corpus with every catalogued line in it."""
+        """Return the index of a corpus including every catalogued line."""
         if self.waiting.lines:
             self._enter_waiting()
         return self.without_waiting(name)
 
     def without_waiting(self, name: str) -> CorpusIndex:
-        """Return the same but for the lines that wait."""
+        """Return the same without entering the waiting lines."""
         if name in self._followed and name in self._open:
             return self._open[name]
         index = self._served(lambda: self._caught_up(name))
@@ -187,23 +187,23 @@ class Index:
         return next((name for name in visible if self.corpus(name).has(id)), None)
 
     def has_id(self, id: str) -> bool:
-        """Return whether a line has this id, one that waits included."""
+        """Return whether a line has this id, including waiting ones."""
         return self.waiting.has(id) or bool(self.entered.corpora_of_id(id))
 
     def noting(self, ask: Callable[[], Answer]) -> Answer:
-        """Return what ``ask`` says, which notes something in the index; elsewhere if its place cannot be written."""
+        """Return the result of ``ask``, which writes to the index; uses another place if that cannot be written."""
         return self._served(ask)
 
     def add(
         self, span: Span, data: Mapping[str, JSON], name: str, link: Link | None = None, *, sealed: bool = False
     ) -> None:
-        """Enter what a line says that is about to be written, sealed or not; ``begin`` came before.
+        """Enter a line, sealed or not, that is about to be written; requires a preceding ``begin``.
 
         Args:
-            span: Where it will lie.
-            data: What it says.
-            name: Of the corpus that it belongs to.
-            link: Where it stands among the lines of its writer.
+            span: Its future position.
+            data: Its content.
+            name: The name of its corpus.
+            link: Its link among the lines of its writer.
             sealed: Whether it is written sealed.
         """
         index = self.corpus(name)
@@ -213,7 +213,7 @@ class Index:
             index.note_keys(self._sealer.state(str(data["user_id"])))
 
     def _enter(self, name: str, lines: "Sequence[NumberedLine]") -> None:
-        """Enter lines that the catalogue has in their corpus, which held all before them."""
+        """Enter catalogued lines in their corpus, which has all earlier ones."""
         index = self._open[name]
         index.database.begin()
         if index.position().seq == 0:
@@ -222,7 +222,7 @@ class Index:
         index.apply(lines)
 
     def add_later(self, line: WaitingLine, record: Record, writer: str, *, sealed: bool) -> None:
-        """Enter a record that is about to be written, with others where it may wait for them."""
+        """Enter a record that is about to be written, together with others if it may wait."""
         if sealed or not may_wait(record):
             self.add(*line, sealed=sealed)
         else:
@@ -238,14 +238,14 @@ class Index:
             self._enter(name, numbered)
 
     def begin(self) -> None:
-        """Start a change that ``commit`` keeps and ``rollback`` drops."""
+        """Start a change that ``commit`` keeps and ``rollback`` undoes."""
         self._followed.clear()
         self.catalogue.database.begin()
 
     def commit(self, written: Mapping[str, Written]) -> None:
-        """Keep what was added; the lines are on disk now, so an index that cannot follow is no failure."""
+        """Commit the change; the lines are on disk by now, so an index that cannot follow is not an error."""
         try:
-            # Before the corpora are let go: they are known to hold all that comes before what waits.
+            # Before the corpora are released: they are known to contain everything before the waiting lines.
             self.catalogue.advance(self._log, written)
             self.catalogue.database.commit()
             for index in self._open.values():
@@ -257,7 +257,7 @@ class Index:
         self._close_some(OPEN_AT_ONCE)
 
     def rollback(self) -> None:
-        """Drop what was added; the lines did not reach the disk."""
+        """Undo the change; the lines did not reach the disk."""
         self.waiting = WaitingLines()
         self._followed.clear()
         for index in self._open.values():
@@ -266,7 +266,7 @@ class Index:
             self._catalogue.database.rollback()
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         self.waiting = WaitingLines()
         self._close_some(0)
         if self._catalogue is not None:
@@ -274,7 +274,7 @@ class Index:
             self._catalogue = None
 
     def release(self) -> None:
-        """Let go of all files for good."""
+        """Close all files for good."""
         self.close()
         if self._borrowed is not None:
             self._borrowed.cleanup()
@@ -318,7 +318,7 @@ class Index:
         return index
 
     def _clear(self, index: CorpusIndex, name: str, generation: int) -> None:
-        """Empty an index, but for what stands in for lines that are withheld."""
+        """Empty an index, except for stand-ins for withheld lines."""
         index.clear(generation)
         stand_ins = self.catalogue.chains.stand_ins.of(name)
         index.hold((one.held, one.span.writer, one.span.place, one.bars) for one in stand_ins if one.held)
@@ -335,13 +335,13 @@ class Index:
         return bool(state and line and line[0] == state[0] and f"{line[1].shard}:{line[1].offset}" == position.place)
 
     def _keys_changed(self, index: CorpusIndex, position: Position, name: str) -> bool:
-        """Return whether its sealed lines read otherwise now; within a change the keys stay those it began with."""
+        """Return whether its sealed lines now read differently; within a change, the initial keys stay in effect."""
         if not position.keys or index.database.sql.in_transaction:
             return False
         return position.keys != self._sealer.state(name.removeprefix(user_corpus("")))
 
     def _emptied(self, name: str) -> CorpusIndex:
-        """Return a new index in a new file: bytes of deleted rows would stay in the old one."""
+        """Return a new index in a new file: the old one would keep bytes of deleted rows."""
         self.forget(name)
         return self._opened(name)
 
@@ -353,7 +353,7 @@ class Index:
             text, data = catalogue.just_said(line.span)
             if not text:
                 if line.span.shard != shard or line.span.offset < start:
-                    shard, start = line.span.shard, line.span.offset  # what comes before is in the index already
+                    shard, start = line.span.shard, line.span.offset  # everything before is in the index already
                     content = self._log.read(shard, start)
                 first = line.span.offset - start
                 data = unplaced(decode_line(content[first : first + line.span.size]))
@@ -386,7 +386,7 @@ class Index:
         return self._whole(lambda: Catalogue(path, self._log.witness), path, self.remove)
 
     def _whole(self, opened: Callable[[], Answer], path: Path | None, remove: Callable[[], None]) -> Answer:
-        """Return what ``opened`` opens at ``path``, anew where what lies there is damaged."""
+        """Return the result of ``opened`` for ``path``, starting afresh if that file is damaged."""
         try:
             return opened()
         except sqlite3.DatabaseError as error:
@@ -397,7 +397,7 @@ class Index:
             return opened()
 
     def _served(self, ask: Callable[[], Answer], helps: Unserved = is_unwritable, users: Users = None) -> Answer:
-        """Return what ``ask`` says; after an error that another place ``helps``, what it says of the index there."""
+        """Return the result of ``ask``; after an error that a move ``helps``, the result of the index elsewhere."""
         while True:
             try:
                 with _uncollected():
@@ -412,7 +412,7 @@ class Index:
         return self._catalogue is not None and self._catalogue.database.sql.in_transaction
 
     def _move(self) -> None:
-        """Go on with a copy of the index; where that has no place either, in memory."""
+        """Continue with a copy of the index, or in memory if there is no place for one."""
         # Not closed, because a search may still be reading one of them.
         self._catalogue, self._open = None, OrderedDict()
         if self._borrowed is None:
@@ -423,7 +423,7 @@ class Index:
         self._observe({"event": "index", "action": "in memory"})
 
     def _borrow(self) -> None:
-        """Work on a copy of the index, or from nothing, where the store itself cannot be written."""
+        """Use a copy of the index, or start empty, if the store itself cannot be written."""
         import tempfile
 
         own = self._folder or Path()
@@ -449,7 +449,7 @@ class Index:
         return self._folder / "users" / f"{file_stem(name)}.sqlite"
 
     def _close_some(self, keep: int) -> None:
-        # An index in memory has no file to come back from.
+        # An index in memory has no file to recover from.
         while len(self._open) > keep and (self._folder is not None or keep == 0):
             _, index = self._open.popitem(last=False)
             with suppress(sqlite3.ProgrammingError):
@@ -458,9 +458,9 @@ class Index:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Let nobody look for cycles: lines that are taken in make none, and to go through them took a tenth of the time.
+    """Disable cycle collection: taken-in lines form no cycles, and searching them took a tenth of the time.
 
-    Threads that do this at once may leave it on for the last of them, which is only slower.
+    If several threads do this at once, collection may stay on for the last of them, which is merely slower.
     """
     is_on = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""How lines become the present state of a corpus: entered as written, then brought in line with their events."""
+"""Turns lines into the present state of a corpus: entered as written, then reconciled with their events."""
 
 import json
 import sqlite3
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ..words.relations import Stated
 
 NumberedLine = tuple[int, Span, Mapping[str, JSON], str]
-"""Its number in the catalogue, where it lies, what it says, and the same in canonical form where that is at hand."""
+"""Number in the catalogue, position, content, and the content in canonical form if at hand."""
 UNSETTLED = ""
-"""Status of a record that was entered and is not in line with its events yet."""
+"""Status of a record that was entered but not reconciled with its events yet."""
 
 INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
@@ -31,13 +31,13 @@ KNOWN = " UNION ALL ".join(
         ("withheld", "target", 1),
     )
 )  # fmt: skip
-"""Which ids have records, and of which something more is said than their own line."""
+"""Ids that have records, and ids about which something is said besides their own line."""
 HOLDS_ANY = f"SELECT {' OR '.join(f'EXISTS(SELECT 1 FROM {table})' for table in ('records', 'events', 'withheld'))}"
 TELLING = frozenset(("supersedes", "merges", "summarises", "relation", "about", "sealed"))
-"""Keys of a record without any of which it tells of no other one, and of nothing that hangs together."""
+"""A record with none of these keys says nothing about other records, and states no relation."""
 TYPE, TRUST, ACTOR = (Record._field_defaults[name] for name in ("type", "trust", "actor"))
 VERDICTS = ("revoke", "approve", "reject")
-"""What may be said of another event."""
+"""Operations on another event."""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 
 
@@ -49,15 +49,15 @@ class _Arrivals:
         self._next = int(sql.execute("SELECT coalesce(max(document), 0) + 1 FROM records").fetchone()[0])
         self._rows: list[tuple[object, ...]] = []
         self.words: dict[int, Sequence[str]] = {}
-        """Of each record that is live as it was written, by its document."""
+        """The words of each record that is live as written, by document."""
         self._known, self._told_of = set[str](), set[str]()
         if sql.execute(HOLDS_ANY).fetchone()[0]:
             for id, is_more in asked_in(sql, KNOWN, [str(data.get("id")) for *_, data, _ in lines if "op" not in data]):
                 (self._told_of if is_more else self._known).add(id)
 
     def event(self, span: Span, data: Mapping[str, JSON], text: str) -> str:
-        """Enter an event and return the id of the record it is about, also when it is about another event."""
-        from ..record.events import DOCUMENT, Event, successor_named  # of a record alone nothing was said yet
+        """Enter an event and return the id of the record it is about, even if its target is another event."""
+        from ..record.events import DOCUMENT, Event, successor_named  # nothing has been said yet about a single record
 
         event = Event.from_data(data)
         successor = successor_named(event) or None
@@ -80,13 +80,13 @@ class _Arrivals:
         return str(about[0]) if about else event.target
 
     def record(self, data: Mapping[str, JSON], text: str) -> str | None:
-        """Enter a record and return its id if there is more to know about it than its line."""
+        """Enter a record and return its id if more than its own line says something about it."""
         id, said = str(data["id"]), data.get
         if id in self._known:
             return None
         whole = (
             None if TELLING.isdisjoint(data) else Record.from_checked(data)
-        )  # it is slow to make, and most are plain
+        )  # slow to create, and most records are plain
         readable = whole is None or not whole.is_sealed
         is_open = (said("trust") or TRUST) in OPEN_TRUSTS and id not in self._told_of
         is_plain = is_open and readable and not (whole and replaced_by(whole))
@@ -110,14 +110,14 @@ class _Arrivals:
 
     def write(self) -> None:
         """Write the rows of the records."""
-        rows, self._rows = self._rows, []  # let go of before the lists of words are made, which need as much room
+        rows, self._rows = self._rows, []  # released before the lists of words are made, which need as much memory
         enter_many(self._sql, INSERT_RECORD, rows)
         if self.words:
             self._sql.execute(COUNT_IN, (len(self.words), sum(map(len, self.words.values()))))
 
 
 def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Sequence[NumberedLine]) -> None:
-    """Enter lines; the same line again changes nothing, and neither does one that breaks the format."""
+    """Enter lines; a repeated line changes nothing, and neither does one that breaks the format."""
     touched: dict[str, None] = {}
     arrivals = _Arrivals(sql, lines)
     for _, span, data, text in lines:
@@ -137,7 +137,7 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Sequence[NumberedL
 
 
 def found_by(record: Record) -> list[str]:
-    """Return the words that a record is found by: of its key and text, of its day, and of dates it names."""
+    """Return the words by which a record is found: of its key and text, its day, and the dates it names."""
     return _words_of(record.text, record.key, record.valid_from or record.created_at)
 
 
@@ -154,10 +154,10 @@ def _words_of(told: str, key: JSON, moment: str) -> list[str]:
 def _settle_all(
     sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Sequence[str]], touched: Iterable[str]
 ) -> None:
-    """Bring every record in line with its events whose state may have changed with lines about ``touched``."""
+    """Reconcile every record whose state may have changed through lines about ``touched``."""
     from .standing import concerned
 
-    # The newest first: what ends a record is looked up at its successor.
+    # Newest first: the end of a record is looked up at its successor.
     waiting = dict.fromkeys(sorted(concerned(sql, touched), reverse=True))
     while waiting:
         id = next(iter(waiting))
@@ -166,9 +166,9 @@ def _settle_all(
 
 
 def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Sequence[str]], id: str) -> list[str]:
-    """Bring a record's row and words in line with its events; return the records that this may end at another moment.
+    """Reconcile a record's row and words with its events; return the records whose end may change as a result.
 
-    Those are the ones in whose place it stands, where something stands in its own place since another moment now.
+    Those are the records it replaces, if its own successor now begins at another moment.
     """
     from .standing import GAVE_WAY, ended_by, state_of
 
@@ -204,7 +204,7 @@ def _settle(sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Seque
 
 
 def _enter_relations(sql: sqlite3.Connection, document: int, record: Record) -> None:
-    """Put the relations of a record in the place of those that were known of it; most tell none."""
+    """Replace the known relations of a record; most state none."""
     if not (record.relation or record.about) or record.is_sealed:
         return
     sql.execute("DELETE FROM relations WHERE document=?", (document,))
@@ -213,7 +213,7 @@ def _enter_relations(sql: sqlite3.Connection, document: int, record: Record) -> 
 
 
 def told_by(record: Record) -> "Iterator[Stated]":
-    """Yield what a record tells of how things hang together, each once."""
+    """Yield the relations that a record states, without repeats."""
     from ..words.relations import ABOUT, Mention, Stated, kept_relations, mention, stated
 
     found: dict[Stated, None] = {}
@@ -230,7 +230,7 @@ def told_by(record: Record) -> "Iterator[Stated]":
 
 
 def _relation_row(document: int, record: Record, one: "Stated") -> tuple[object, ...]:
-    """Return a relation as a row; where it says no dates itself, those of its record hold."""
+    """Return a relation as a row; without dates of its own, it has those of its record."""
     shared = record.scope == SHARED and (record.trust != "verified" or record.actor == "user")
     stranger = record.user_id if shared and record.actor not in PERSONS[:1] else ""
     since, until = (day or "" for day in (record.valid_from, record.valid_until))

@@ -1,6 +1,6 @@
-"""Search: candidates by words and by meaning, filters that say why they drop one, and one documented score.
+"""Search: candidates by words and by meaning, filters that give a reason for each rejection, and one documented score.
 
-The room computes no vectors: a host hands in a ``VectorIndex``.
+This room computes no vectors: a host passes in a ``VectorIndex``.
 """
 
 import math
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 FEWEST_CANDIDATES = 40
 SMALL_CORPUS = 2000
-"""In a larger one a word in more than one of 64 records is common: it scores, and finds nothing by itself."""
+"""In a larger corpus, a word in more than one of 64 records is common: it adds to scores but finds nothing alone."""
 TIE_BREAK = 0.02
-"""How much of relevance is the plain share of the question that a record covers."""
+"""The weight within relevance of the plain share of the question that a record covers."""
 OUTSIDERS = 200
-"""So many records that are not live are looked at, for the account of what lost."""
+"""How many records that are not live are examined for the account of losers."""
 WHY_NOT_LIVE = {"rejected": "tombstone", "quarantined": "trust", "superseded": "expired", "retired": "expired"}
 
 
 class SearchQuestion(NamedTuple):
-    """What is asked, by whom, and what an answer must satisfy."""
+    """The question, the asker, and the requirements for an answer."""
 
     query: str
     now: datetime
@@ -62,14 +62,14 @@ class SearchQuestion(NamedTuple):
     agent_id: str | None = None
     task_tags: Sequence[str] = ()
     bars: Callable[[Record], bool] = lambda record: False
-    """Whether a record of somebody else says what the asker rejected, or what was erased of them."""
+    """Returns whether another user's record says what the asker rejected, or what was erased for them."""
     is_stale: Callable[[Record], bool] = lambda record: False
-    """Whether a record was drawn from others that hold no more."""
+    """Returns whether a record was drawn from others that no longer hold."""
 
 
 Uses = Callable[[Iterable[str]], Mapping[str, int]]
 Related = Callable[[], "Steps"]
-"""Says which records relations lead to from what a question names."""
+"""Returns the records that relations lead to from what a question names."""
 Scored = tuple[FoundRecord, dict[str, float]]
 """A record with the parts of its relevance."""
 
@@ -82,9 +82,9 @@ def search(
     meaning: "ByMeaning | None" = None,
     related: "Related | None" = None,
 ) -> SearchReport:
-    """Return the best records for ``question``, each corpus scored by its own statistics and all ranked together.
+    """Return the best records for ``question``, each corpus scored by its own statistics, all ranked together.
 
-    ``related`` says which records relations lead to from what the question names.
+    ``related`` returns the records that relations lead to from what the question names.
     """
     terms = _terms(question.query, question.now)
     hits: list[Hit] = []
@@ -104,7 +104,7 @@ def search(
 
 
 def _terms(query: str, now: datetime) -> list[str]:
-    """Return the words that a question looks for: its own, and those of the dates that it names."""
+    """Return the words that a question searches for: its own, and those of the dates that it names."""
     if not may_name_a_date(query):
         return query_terms(query)
     from ..words.dates import dated
@@ -121,14 +121,14 @@ def _ask(
     uses: Uses,
     meaning: "ByMeaning | None",
 ) -> tuple[list[Hit], list[Loser]]:
-    """Return what one corpus has for ``question``, and what lost there."""
+    """Return the hits of one corpus for ``question``, and its losers."""
     statistics = corpus.statistics(terms)
     finders = finding_terms(terms, statistics)
     past = _past(corpus, terms, question.as_of) if question.as_of else []
     losers = _outsiders(corpus, terms, {found.id for found in past})
     statistics = _with(statistics, terms, past)
     limit = max(FEWEST_CANDIDATES, 4 * question.k)
-    # In a large corpus what is of other types is not even read to say so.
+    # In a large corpus, records of other types are not even read to be reported.
     alone = statistics.documents > SMALL_CORPUS and bool(question.types) and corpus.has_few(question.types)
     candidates = corpus.found(corpus.best(finders, statistics, limit, question.types if alone else ()))
     is_all = len(candidates) < limit
@@ -143,7 +143,7 @@ def _ask(
         if len(passed) >= question.k or is_all:
             break
         limit *= 8
-        # Of what is asked for there may be little, and far behind: the rest is looked at no further.
+        # Requested records may be few and ranked far behind: the others are examined no further.
         wider = corpus.best(finders, statistics, limit, question.types)
         candidates = corpus.found(list(dict.fromkeys([*(one.document for one in candidates), *wider])))
         is_all = len(wider) < limit
@@ -155,7 +155,7 @@ def _ask(
 
 
 LEADING = 0.5
-"""How relevant is what relations surely lead to, where no word finds anything."""
+"""The relevance of what relations surely lead to, if no word finds anything."""
 
 
 def _with_related(
@@ -167,7 +167,7 @@ def _with_related(
     uses: Uses,
     led: "Steps",
 ) -> tuple[list[Hit], list[Loser]]:
-    """Return hits and losers with what relations lead to, worth a share of the best or its own."""
+    """Return hits and losers including what relations lead to, scored as a share of the best or by its own score."""
     best = max((hit.parts["relevance"] for hit in hits), default=0.0) or LEADING
     weights = {step.id: step.weight for step in led.records}
     kept = [hit for hit in hits if hit.id not in led.past]
@@ -206,13 +206,13 @@ def _record_of(hit: Hit) -> Record:
 
 
 def _past(corpus: CorpusIndex, terms: Sequence[str], moment: datetime) -> list[FoundRecord]:
-    """Return the superseded records that fit and were not superseded yet at a moment."""
+    """Return the fitting superseded records that were not superseded yet at a moment."""
     wanted = set(terms)
     return [found for found in corpus.superseded_after(normal_time(moment)) if wanted & set(found.tokens)]
 
 
 def _with(statistics: CorpusStatistics, terms: Sequence[str], past: Sequence[FoundRecord]) -> CorpusStatistics:
-    """Return ``statistics`` with records of the past counted in, so that a word that only they hold counts too."""
+    """Return ``statistics`` including past records, so that words found only there count as well."""
     if not past:
         return statistics
     held = {term: sum(term in found.tokens for found in past) for term in terms}
@@ -222,7 +222,7 @@ def _with(statistics: CorpusStatistics, terms: Sequence[str], past: Sequence[Fou
 
 
 def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[str]:
-    """Return the terms that look for candidates, rarest first: common ones only when there are no others."""
+    """Return the terms that find candidates, rarest first; common ones are used only if there are no others."""
     known = sorted((count, term) for term, count in statistics.frequencies.items())
     if statistics.documents <= SMALL_CORPUS:
         return [term for _, term in known]
@@ -231,28 +231,28 @@ def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[st
 
 
 class Measured(NamedTuple):
-    """A candidate with what its words are worth."""
+    """A candidate with its score by words."""
 
     found: FoundRecord
     score: float
     """Its BM25."""
     share: float
-    """How much of the question it covers."""
+    """The share of the question that it covers."""
 
 
 def _measured(
     candidates: Sequence[FoundRecord], corpus: CorpusIndex, terms: Sequence[str], statistics: CorpusStatistics
 ) -> list[Measured]:
-    """Return the candidates with what their words are worth, and the turns that were said beside one of them.
+    """Return the candidates scored by their words, together with turns adjacent to one of them.
 
-    A conversation that was imported turn by turn is searched as one: what answers often shares no word with what was
-    asked, and stands beside what does. What an agent or a person noted stands for itself.
+    A conversation imported turn by turn is searched as one: an answer often shares no word with the question, but
+    stands next to a turn that does. What an agent or a person noted stands for itself.
     """
     query = weighed(statistics, terms)
     turns = [one.document for one in candidates if one.is_turn]
     said = corpus.said_around(turns, len(NEAR)) if turns else {}
     context = {document: _in_context(document, said) for document in said}
-    # The mean length is that of documents by themselves; a turn that borrows words is as much longer as others are.
+    # The mean length is that of bare documents; a turn that borrows words grows by the same proportion as others.
     longer = math.fsum(length for _, length in context.values()) / (sum(len(held) for _, held in said.values()) or 1)
     lengthened = statistics._replace(average_length=statistics.average_length * (longer or 1.0))
     held = {one.document for one in candidates}
@@ -267,7 +267,7 @@ def _measured(
 
 
 def counted(tokens: Iterable[str], wanted: Collection[str]) -> dict[str, int]:
-    """Return how often each of some words is among tokens, without those that are not; looks at each token once."""
+    """Return the counts of the wanted words that occur among tokens, in a single pass over the tokens."""
     found: dict[str, int] = {}
     for token in tokens:
         if token in wanted:
@@ -278,7 +278,7 @@ def counted(tokens: Iterable[str], wanted: Collection[str]) -> dict[str, int]:
 def _bridged(
     measured: list[Measured], corpus: CorpusIndex, terms: Sequence[str]
 ) -> tuple[list[Measured], frozenset[str]]:
-    """Return ``measured`` with the turns that go on with a rare name which the first of them hold, and those names."""
+    """Return ``measured`` with the turns that continue with a rare name from its first results, and those names."""
     first = nlargest(BRIDGED, (one for one in measured if one.found.is_turn), key=lambda one: one.score)
     best = first[0].score if first else 0.0
     worths: defaultdict[str, float] = defaultdict(float)
@@ -287,7 +287,7 @@ def _bridged(
         for name in names(found.record.text):
             worths[name] = max(worths[name], told)
     figures = corpus.statistics(sorted(worths.keys() - set(terms))) if worths else CorpusStatistics(0, 0.0)
-    # A name that nothing else holds leads nowhere.
+    # A name that nothing else contains leads nowhere.
     led = frozenset(name for name in rare(figures, figures.frequencies) if figures.frequencies[name] > 1)
     if not led:
         return measured, led
@@ -303,7 +303,7 @@ def _bridged(
 
 
 def _in_context(document: int, said: Mapping[int, tuple[str, Sequence[str]]]) -> tuple[Mapping[str, float], float]:
-    """Return how often each word counts in a turn and those beside it in its session, and how many words that are."""
+    """Return the weighted counts of words in a turn and its neighbours in the session, and the total word count."""
     session, own = said[document]
     counts: defaultdict[str, float] = defaultdict(float, Counter(own))
     length = float(len(own))
@@ -321,9 +321,9 @@ def _in_context(document: int, said: Mapping[int, tuple[str, Sequence[str]]]) ->
 def _scored(
     measured: Sequence[Measured], floor: float, statistics: CorpusStatistics, terms: Sequence[str], led: frozenset[str]
 ) -> list[Scored]:
-    """Return what is above the floor, or holds words that point at it: one that is rare, or several that are together.
+    """Return what is above the floor, or contains words that point to it: a rare one, or several that are so together.
 
-    ``led`` are the names that others lead on to.
+    ``led`` are the names that other results lead to.
     """
     pointing = rare(statistics, terms) | led
 
@@ -335,7 +335,7 @@ def _scored(
     scored = []
     for found, score, share in measured:
         if share >= floor or points(found.tokens):
-            # Among a handful of records every word is common and BM25 knows no difference; coverage does. It also
+            # Among a handful of records every word is common and BM25 cannot distinguish them; coverage can. It also
             # settles the ties that BM25 leaves, because a word in half of the records weighs nothing there.
             relative = score / best * strength if best > 0 else share
             relevance = (1 - TIE_BREAK) * relative + TIE_BREAK * share
@@ -344,7 +344,7 @@ def _scored(
 
 
 def _objection(record: Record, question: SearchQuestion) -> str:
-    """Return why ``record`` cannot be an answer, or nothing."""
+    """Return why ``record`` cannot be an answer, or an empty text."""
     if not is_for(record, question.session_id, question.agent_id):
         return "scope"
     if (question.types and record.type not in question.types) or not set(question.tags) <= set(record.tags):
@@ -355,7 +355,7 @@ def _objection(record: Record, question: SearchQuestion) -> str:
         return "expired"
     if record.confidence < question.min_confidence:
         return "confidence"
-    # A user's own records are barred by their status; what is shared may be somebody else's.
+    # A user's own records are barred by their status; a shared one may be somebody else's.
     return "tombstone" if record.scope == SHARED and question.bars(record) else ""
 
 
@@ -375,7 +375,7 @@ def _hits(passed: Sequence[Scored], question: SearchQuestion, settings: Retrieva
 
 
 def _outsiders(corpus: CorpusIndex, terms: Sequence[str], asked: Collection[str]) -> list[Loser]:
-    """Return the newest records that fit and are not live: what somebody misses is often among them."""
+    """Return the newest fitting records that are not live: what somebody misses is often among them."""
     wanted = set(terms)
     outsiders = (one for one in corpus.outsiders(OUTSIDERS) if one.id not in asked)
     return [Loser(one.id, WHY_NOT_LIVE[one.status]) for one in outsiders if not wanted.isdisjoint(one.tokens)]
@@ -386,7 +386,7 @@ FULL_USES = 50
 
 
 def recency(record: Record, now: datetime) -> float:
-    """Return how fresh a record is; what happened does not grow stale."""
+    """Return how fresh a record is; events do not grow stale."""
     if record.type == "outcome":
         return 1.0
     days = (now - parse_time(record.created_at)).total_seconds() / 86400
@@ -394,12 +394,12 @@ def recency(record: Record, now: datetime) -> float:
 
 
 def access(uses: int) -> float:
-    """Return how much a record is used."""
+    """Return a score for how much a record is used."""
     return min(1.0, uses / FULL_USES)
 
 
 def task_match(record: Record, tags: Sequence[str]) -> float:
-    """Return the share of the words of the task's tags that a record's tags hold; signs and case make no difference.
+    """Return the share of the task tags' words found in a record's tags; punctuation and case are ignored.
 
     >>> task_match(Record("1", "Boxes in the cellar", "ada", "2026-01-01T00:00:00Z", tags=("Code-Review",)), ["code"])
     1.0
@@ -417,21 +417,21 @@ _WEIGHED = itemgetter(*Weights._fields)
 
 
 BY_WORDS = 0.7
-"""How much of a fused relevance is what the words say; the rest is what the vectors do."""
+"""The weight of words in a fused relevance; vectors have the rest."""
 
 
 class VectorIndex(Protocol):
-    """Finds the records of a corpus whose texts are near a question in meaning; follows what the corpus takes in."""
+    """Finds the records of a corpus whose texts are close to a question in meaning; follows the corpus's changes."""
 
     is_exact: bool
     """Whether the last question was compared with every vector."""
 
     def nearest(self, corpus: CorpusIndex, query: str, limit: int, beside: Collection[int] = ()) -> Mapping[int, float]:
-        """Return the similarity, at most 1, of the nearest documents of live records, and of those ``beside`` them."""
+        """Return the similarity, at most 1, of the nearest documents of live records, and of those in ``beside``."""
 
 
 class ByMeaning:
-    """One question's search by meaning, to be fused with what its words find."""
+    """One question's search by meaning, to be fused with the results by words."""
 
     def __init__(self, vectors: VectorIndex, query: str, floor: float) -> None:
         self._vectors = vectors
@@ -448,7 +448,7 @@ class ByMeaning:
         statistics: CorpusStatistics,
         limit: int,
     ) -> list[Scored]:
-        """Return the records that the words found and those whose similarity reaches the floor."""
+        """Return the records found by words and those whose similarity reaches the floor."""
         here = {found.document for found, _ in worded}
         near = self._vectors.nearest(corpus, self._query, limit, here)
         self.is_exact = self.is_exact and self._vectors.is_exact
@@ -463,12 +463,12 @@ class ByMeaning:
 
 
 def fuse(found: Sequence[Scored], near: Mapping[int, float]) -> list[Scored]:
-    """Return every record of either arm, its relevance made of what both say of it.
+    """Return every record of either arm with a relevance that combines both.
 
     Scores are fused, not ranks, which would give a weak arm an equal say (``docs/retrieval.md``). Relevance by words
     counts as a share of the best, similarity as its place between the background and the best; their sum, 7 : 3, is
-    taken as a share of the best sum, times how well the best record of either arm answers: the share of the question's
-    words that it holds, or its similarity.
+    taken as a share of the best sum, times the quality of the best record of either arm: the share of the question's
+    words that it contains, or its similarity.
     """
     similar = [near.get(one.document, 0.0) for one, _ in found]
     by_words = spread([parts["relevance"] for _, parts in found], low=0.0)
@@ -483,7 +483,7 @@ def fuse(found: Sequence[Scored], near: Mapping[int, float]) -> list[Scored]:
 
 
 def spread(values: Sequence[float], low: float) -> list[float]:
-    """Return where each value stands between ``low`` and the highest, from 0 to 1.
+    """Return the position of each value between ``low`` and the highest, from 0 to 1.
 
     >>> spread([4.0, 3.0, 1.0], low=2.0)
     [1.0, 0.5, 0.0]

@@ -1,7 +1,7 @@
-"""What counts in the place of lines that are withheld or gone, so that nothing they took away comes back.
+"""Stand-ins for lines that are withheld or gone, so that nothing they took away comes back.
 
-Where the history has an event as it was first, that one counts. Of any other line only what it names is known, or less:
-what it names is held back, and consent is not given until it is given again.
+If the history has an event in its original form, that one counts. Of any other line only its targets are known, or
+less: the targets are held back, and consent is not given until it is given again.
 """
 
 import json
@@ -18,20 +18,20 @@ _WRONG = """SELECT shard, number, id, owner, type, claimed, names FROM flaws
 
 
 class StandIn(NamedTuple):
-    """One of them, for one corpus."""
+    """One stand-in, for one corpus."""
 
     span: Span
-    """Where it counts."""
+    """The position at which it counts."""
     line: str
-    """The event that counts; empty where there is none."""
+    """The event that counts; empty if there is none."""
     held: str
     """The id of what is held back instead, or ``consent``."""
     bars: bool
-    """Whether its value may not come back either: the line may have rejected it."""
+    """Whether its value is barred, too: the line may have rejected it."""
 
 
 class _Written(NamedTuple):
-    """A line that the history has."""
+    """A line found in the history."""
 
     shard: str
     data: Mapping[str, JSON]
@@ -43,7 +43,7 @@ class _Written(NamedTuple):
 
 
 def names_in(data: Mapping[str, JSON]) -> dict[str, bool]:
-    """Return the ids of what a line takes the place of, or says something of; of that, it may bar the value."""
+    """Return the ids that a line replaces or is about, each with whether the line may bar its value."""
     if data.get("op") == CONSENT:
         return {CONSENT: True}
     said = {key: data.get(key) for key in ("supersedes", "merges", "summarises", "target")}
@@ -52,20 +52,20 @@ def names_in(data: Mapping[str, JSON]) -> dict[str, bool]:
 
 
 class StandIns:
-    """What stands in for the lines of a catalogue that are withheld or gone, in its database."""
+    """The stand-ins for withheld or gone lines of a catalogue, in its database."""
 
     def __init__(self, sql: sqlite3.Connection, witness: Witness | None) -> None:
         self._sql = sql
         self._witness = witness
 
     def of(self, corpus: str) -> list[StandIn]:
-        """Return what stands in for lines of a corpus."""
+        """Return the stand-ins in a corpus."""
         query = "SELECT shard, place, line, held, bars FROM stand_ins WHERE corpus=? ORDER BY shard, place"
         rows = self._sql.execute(query, (corpus,))
         return [StandIn(Span(shard, 0, 0, place), line, held, bool(bars)) for shard, place, line, held, bars in rows]
 
     def reckon(self) -> None:
-        """Find out what stands in, where other lines are withheld or gone than before; only then git is asked."""
+        """Recompute the stand-ins if other lines are withheld or gone than before; only then is git consulted."""
         wrong = self._sql.execute(f"{_WRONG} ORDER BY 1, 2, 3, 6").fetchall()
         state = repr(wrong) if wrong else ""
         row = self._sql.execute("SELECT state FROM wrong").fetchone()
@@ -94,13 +94,13 @@ class StandIns:
             self._sql.execute("UPDATE corpora SET generation=abs(random()), settled=NULL WHERE name=?", (name,))
 
     def stands_for(self, id: str, link: bytes | None) -> bool | None:
-        """Return whether git's line stands in for one (True), or what it names is held back (False); else None."""
+        """Return whether a line from git stands in for one (True), or its targets are held back (False); else None."""
         query = "SELECT max(line!='') FROM stand_ins WHERE (id!='' AND id=?) OR link=?"
         (found,) = self._sql.execute(query, (id, link or b"-")).fetchone()
         return None if found is None else bool(found)
 
     def _from_history(self, writer: str) -> set[str | bytes]:
-        """Let the events of a writer stand in that the history has as they were first; return what it has."""
+        """Let a writer's events stand in where the history has their original form; return what it has."""
         lost, known = self._lost(writer)
         for one in lost:
             place = self._place(one, {each.link.own: each for each in lost})
@@ -117,7 +117,7 @@ class StandIns:
         return known
 
     def _lost(self, writer: str) -> tuple[list[_Written], set[str | bytes]]:
-        """Return the lines of a writer that the history has and that belong to what is there, and all that it has."""
+        """Return a writer's lines that the history has and that are missing here, and everything that it has."""
         had = list(self._written(writer))
         query = "SELECT l.link, l.parent, l.id, l.body FROM lines AS l JOIN chains ON num=chain WHERE writer=?"
         present = self._sql.execute(query, (writer,)).fetchall()
@@ -146,7 +146,7 @@ class StandIns:
         return list(found.values()), {name for one in had for name in (one.id, one.link.own)}
 
     def _written(self, writer: str) -> Iterator[_Written]:
-        """Yield what the history has of a writer, each id as it was said first, and of this clone's what it wrote."""
+        """Yield a writer's lines in the history, each id in its original form, and of this clone only its own lines."""
         if self._witness is None or self._witness.written is None:
             return
         key, again, first = self._witness.key_for(writer), self._witness.relinking_key, dict[str, bytes]()
@@ -165,7 +165,7 @@ class StandIns:
                     yield one
 
     def _place(self, one: _Written, lost: Mapping[bytes, _Written]) -> str:
-        """Return where a line counts: behind the one that it was written after."""
+        """Return where a line counts: after the line that it was written after."""
         steps, parent = 0, one.link.parent
         while parent in lost and steps < len(lost):
             steps, parent = steps + 1, lost[parent].link.parent
@@ -183,7 +183,7 @@ class StandIns:
         return [owner for (owner,) in self._sql.execute("SELECT owner FROM chains WHERE writer=?", (writer,)) if owner]
 
     def _hold(self, name: str, shard: str, place: str, corpus: str, id: str, link: bytes | None, *, bars: bool) -> None:
-        """Hold back a record, or what an event is about, or a user's consent."""
+        """Hold back a record, the target of an event, or a user's consent."""
         query = "SELECT DISTINCT corpora.name FROM lines JOIN corpora ON corpora.num=corpus WHERE id=?"
         where = {row[0] for row in self._sql.execute(query, (name,))} if name != CONSENT else {corpus}
         for each in where - {""}:
@@ -192,5 +192,5 @@ class StandIns:
 
 
 def _start(shard: str) -> str:
-    """Return what sorts before every place in a shard."""
+    """Return a value that sorts before every position in a shard."""
     return Span(shard, 0, 0).place.rpartition("/")[0] + "/!"

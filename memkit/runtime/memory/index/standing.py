@@ -1,10 +1,10 @@
-"""What a record is after everything that was said about it, and what stands in its place, read from a corpus.
+"""The state of a record after everything said about it, and its successors, read from a corpus.
 
-A consolidation is prepared on a branch, while the other branch goes on. Where the lines of both come together, a record
-that a consolidation composed takes effect only if its parents stood until then: where somebody rejected, retired,
-replaced or merged one of them, it is quarantined, and its parents are what they would be without it. So what a person
-corrected meanwhile comes back in no summary. Of two consolidations of one record, the older stands. A person may
-approve what was overtaken all the same.
+A consolidation is prepared on a branch while the other branch continues. When both are merged, a record composed by a
+consolidation takes effect only if its parents stood until then: if somebody rejected, retired, replaced or merged one
+of them, it is quarantined, and its parents are as they would be without it. So what a person corrected meanwhile does
+not come back in a summary. Of two consolidations of one record, the older stands. A person may nevertheless approve
+one that was overtaken.
 """
 
 import json
@@ -19,26 +19,26 @@ SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
 ABOUT = """SELECT line, writer, place FROM events
            WHERE target=:id OR (op IN ('revoke', 'approve', 'reject')
                                AND target IN (SELECT id FROM events WHERE target=:id))"""
-"""What was said about a record, and what was taken back of that, or released."""
+"""The events about a record, and the events that revoked or approved those."""
 HELD = """SELECT max(bars) FROM withheld WHERE target=:id
           OR target IN (SELECT id FROM events WHERE target=:id)"""
-"""Whether a withheld line that names a record, or what was said of it, may have barred its value; NULL without one."""
+"""Whether a withheld line about a record or its events may have barred its value; NULL if there is none."""
 GAVE_WAY = "SELECT target FROM events WHERE successor=?"
 REPLACED = "SELECT line, writer, place FROM events WHERE target=? AND op='supersede'"
 
 
 def folded(sql: sqlite3.Connection, record: Record) -> Folded:
-    """Return a record as it stands after its events and what took its place."""
+    """Return the state of a record after its events and its successors."""
     state, standing = state_of(sql, record)
     is_replaced = standing and state.status == "superseded"
     return state._replace(ended=ended_by(sql, record.id, standing)) if is_replaced else state
 
 
 def state_of(sql: sqlite3.Connection, record: Record) -> tuple[Folded, list[Record]]:
-    """Return a record as it stands, and what stands in its place."""
+    """Return the state of a record, and its successors."""
     events = events_of(sql, record.id)
-    # What counts is whether the successor itself is trusted, not what became of it later: so a chain is looked at one
-    # link at a time, and two records that name each other cannot send us round in circles.
+    # What counts is whether the successor itself is trusted, not its later fate: so a chain is examined one
+    # link at a time, and two records that name each other cannot cause an endless loop.
     standing = _standing(sql, record.id, events)
     first = min(standing, key=lambda one: (begins(one), one.id), default=None)
     state = fold(record, events, successor=first)
@@ -53,10 +53,10 @@ def state_of(sql: sqlite3.Connection, record: Record) -> tuple[Folded, list[Reco
 
 
 def ended_by(sql: sqlite3.Connection, id: str, standing: Iterable[Record]) -> str | None:
-    """Return since when a record is no longer true: where the first begins of all that came in its place.
+    """Return since when a record is no longer true: the earliest beginning of all that came in its place.
 
-    What came in the place of its successor may begin before that does. A later successor has that moment in its row;
-    from an earlier one, which only an event can put in this place, the way is walked to its end.
+    The successor's own successor may begin earlier. A later successor has that moment in its row; from an earlier
+    one, which only an event can put in this place, the chain is followed to its end.
     """
     moments: list[str] = []
     for one in standing:
@@ -70,7 +70,7 @@ def ended_by(sql: sqlite3.Connection, id: str, standing: Iterable[Record]) -> st
 
 
 def came_after(sql: sqlite3.Connection, id: str) -> Iterator[Record]:
-    """Yield what stands in the place of a record, and in the place of that, each once."""
+    """Yield the successors of a record, and theirs, each once."""
     seen, waiting = {id}, [id]
     while waiting:
         for one in standing_for(sql, waiting.pop()):
@@ -81,7 +81,7 @@ def came_after(sql: sqlite3.Connection, id: str) -> Iterator[Record]:
 
 
 def events_of(sql: sqlite3.Connection, target: str) -> list[Event]:
-    """Return what was said about a record or an event, in its agreed order."""
+    """Return the events about a record or an event, in their agreed order."""
     return in_order(located(row) for row in sql.execute(ABOUT, {"id": target}))
 
 
@@ -93,15 +93,15 @@ def is_overtaken(sql: sqlite3.Connection, record: Record) -> bool:
 
 
 def concerned(sql: sqlite3.Connection, touched: Iterable[str]) -> list[str]:
-    """Return the records whose state may change with lines about ``touched``, those first."""
+    """Return the records whose state may change through lines about ``touched``, those first."""
     found = dict.fromkeys(touched)
-    # What gave way to a record that was here already is named by an event alone.
+    # A record that gave way to an existing one is named only by an event.
     found.update((target, None) for id in list(found) for (target,) in sql.execute(GAVE_WAY, (id,)))
     waiting = list(found)
     for record in filter(None, [_record(sql, id) for id in waiting]):
         found.update(dict.fromkeys(replaced_by(record)))
         waiting += replaced_by(record) if CONSOLIDATED in record.extra else ()
-    # Consolidations of one record depend on each other, and what they were made of depends on them.
+    # Consolidations of one record depend on each other, and their sources depend on them.
     while waiting:
         named = [_record(sql, id) for id in _named(sql, waiting.pop())]
         made = [one for one in named if one and CONSOLIDATED in one.extra]
@@ -112,7 +112,7 @@ def concerned(sql: sqlite3.Connection, touched: Iterable[str]) -> list[str]:
 
 
 def _named(sql: sqlite3.Connection, id: str) -> Iterator[str]:
-    """Yield the records that events put in the place of another."""
+    """Yield the records that events name as replacements of another."""
     for row in sql.execute(REPLACED, (id,)).fetchall():
         if named := successor_named(located(row).event):
             yield named
@@ -127,13 +127,13 @@ def _is_closed_without(sql: sqlite3.Connection, id: str, late: Record) -> bool:
     if fold(parent, events).status != "live":
         return True
     others = (one for one in _successors(sql, id, events) if one.id != late.id)
-    # The younger of two consolidations gives way, so a chain of them is followed towards the older ones only.
+    # The younger of two consolidations gives way, so a chain of them is followed only towards older ones.
     earlier = (one for one in others if CONSOLIDATED not in one.extra or one.id < late.id)
     return any(_takes_places(sql, one) for one in earlier)
 
 
 def standing_for(sql: sqlite3.Connection, id: str) -> list[Record]:
-    """Return what stands in the place of a record, with the dates it was given since."""
+    """Return the successors of a record, with the dates they were given since."""
     return _standing(sql, id, events_of(sql, id))
 
 
@@ -144,11 +144,11 @@ def _standing(
     for one in _successors(sql, id, events):
         said = events_of(sql, one.id)
         state = fold(one, said)
-        # Two of which each was said to hold instead of the other both stay.
+        # If each of two was said to hold instead of the other, both stay.
         if takes_places(state) and id not in successors_said(said) and not is_overtaken(sql, one):
             found[one.id] = state.record
         elif state.status == "rejected" and one.id not in seen:
-            # A correction that was itself corrected before it was called false leaves its place to that one.
+            # A correction that was corrected before being called false leaves its place to its successor.
             found |= {last.id: last for last in _standing(sql, one.id, said, seen | {id, one.id}) if last.id != id}
     return list(found.values())
 
@@ -158,7 +158,7 @@ def _takes_places(sql: sqlite3.Connection, record: Record) -> bool:
 
 
 def _successors(sql: sqlite3.Connection, id: str, events: Sequence[Event]) -> list[Record]:
-    """Return the records that take the place of another, trusted or not."""
+    """Return the records that replace another, trusted or not."""
     records = [Record.from_checked(json.loads(row[0])) for row in sql.execute(SUCCESSORS, (id,)).fetchall()]
     records += filter(None, (_record(sql, named) for named in successors_said(events)))
     return [one for one in records if one.id != id]

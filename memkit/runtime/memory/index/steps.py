@@ -1,8 +1,8 @@
-"""Recall by relations: what is one or two steps away from who and what a question names.
+"""Recall by relations: what is one or two steps away from the people and things that a question names.
 
-"What does my sister's employer make?" names nobody. "My sister" is Anna, who works for Siemens, and what is told of
+"What does my sister's employer make?" names nobody. "My sister" is Anna, who works for Siemens, and a fact about
 Siemens answers without a word in common. A step that the question asks for (*employer*: works for) counts more than any
-other, and what did not hold at the time that it asks about ("when I lived in Lisbon") is no answer.
+other, and what did not hold at the time in question ("when I lived in Lisbon") is not an answer.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,28 +16,28 @@ from ..words.text import words as spoken
 from .graph import SELF, MemoryGraph, Tie
 
 ASKED, BESIDE = 0.95, 0.45
-"""What a step counts that the question asks for, and one that it does not."""
+"""The weight of a step that the question asks for, and of any other."""
 ONE_OF_SEVERAL = 0.8
-"""How surely each of two sisters is meant by "my sister"."""
+"""The certainty with which each of two sisters is meant by "my sister"."""
 PAST = 0.7
-"""What is over counts so much, unless the question asks about that time."""
+"""The weight of something past, unless the question asks about that time."""
 LEAST = 0.15
-"""What counts less is not worth a look: two steps that nobody asked for still are."""
+"""The lowest weight worth a look: two steps that were not asked for still qualify."""
 MENTIONED = 0.9
-"""How much a record counts that names a thing, against one that says how it hangs together."""
+"""The weight of a record that names a thing, relative to one that states a relation."""
 MOST_STEPS, MOST_NAMES, MOST_ENTITIES, MOST_MENTIONS = 3, 4, 24, 12
 MOST_WORDS = 200
-"""Words of a question that are looked up; what is longer asks nothing that a step could answer."""
+"""The most words of a question that are looked up; a longer text asks nothing that a step could answer."""
 EVERY = 1 << 40
-"""Names of a thing, where none may be missed."""
+"""The limit on names of a thing when none may be missed."""
 ONCE = frozenset(
     ("did", "was", "were", "had", "former", "formerly", "previous", "previously", "ex", "used", "first", "last", "ever",
      "before", "once", "old", "worked", "lived", "studied")
 )  # fmt: skip
-"""Words of a question that asks for what was."""
+"""Words of a question about the past."""
 SPEAKER = frozenset(("i", "me", "mine", "we", "us"))
 HEADS = frozenset(("director", "manager", "head", "leader", "lead", "ceo", "mayor", "captain", "president"))
-"""Roles that lead."""
+"""Leading roles."""
 CLAUSE = regex(r"(?i)[,]?\s*\b(?:when|while|at the time)\s+(?P<said>[^?,]+)")
 
 
@@ -46,7 +46,7 @@ class Reached(NamedTuple):
 
     id: str
     weight: float
-    """From 0 to 1: how surely it is meant."""
+    """From 0 to 1: the certainty that it is meant."""
 
 
 class Steps(NamedTuple):
@@ -54,13 +54,13 @@ class Steps(NamedTuple):
 
     records: tuple[Reached, ...] = ()
     past: frozenset[str] = frozenset()
-    """Records that say what did not hold at the time that the question asks about."""
+    """Records that state something not true at the time in question."""
     replaced: frozenset[str] = frozenset()
-    """Records that say what is asked for and is over, where another holds: their words count as much as theirs."""
+    """Records that state a past value where another holds now: their words count only as much as the current one's."""
 
 
 class SeveralCalled(Exception):
-    """Say that several have a name."""
+    """Report that a name is ambiguous."""
 
     def __init__(self, name: str, titles: Sequence[str]) -> None:
         super().__init__(name)
@@ -68,7 +68,7 @@ class SeveralCalled(Exception):
 
 
 Mentioning = Callable[[Sequence[str], int], Sequence[tuple[str, Sequence[str]]]]
-"""Returns ids and words of the newest live records that hold some tokens."""
+"""Returns ids and words of the newest live records that contain some tokens."""
 
 
 def steps(query: str, graph: MemoryGraph, mentioning: Mentioning, today: date, most: int) -> Steps:
@@ -90,7 +90,7 @@ def steps(query: str, graph: MemoryGraph, mentioning: Mentioning, today: date, m
     reached = sorted(walk.weights.items(), key=lambda item: (-item[1], item[0]))
     for id, weight in reached[:MOST_ENTITIES]:
         if id in direct or id.startswith(SELF) or weight < LEAST:
-            continue  # who is named in the question is found by that word
+            continue  # a person named in the question is found by that word
         for name in graph.spoken(id):
             for record_id, held in mentioning(tokens(name), MOST_MENTIONS):
                 share = len(content & set(held)) / (len(content) or 1)
@@ -105,19 +105,19 @@ def steps(query: str, graph: MemoryGraph, mentioning: Mentioning, today: date, m
 
 
 class _Walk:
-    """Steps along ties, and how surely each thing is meant that they lead to."""
+    """Steps along ties, and the certainty of each thing that they reach."""
 
     def __init__(self, wanted: set[str], interval: tuple[str, str] | None, today: str) -> None:
         self.weights: dict[str, float] = {}
         self.past: set[str] = set()
         self._asked: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
-        """By whom and what is asked of them: records of what is over, and of what holds."""
+        """By subject and requested relation: records of past values, and of current ones."""
         self._wanted = wanted
         self._interval = interval
         self._today = today
 
     def all_steps(self, start: Mapping[str, float], graph: MemoryGraph) -> dict[Tie, float]:
-        """Return the ties that are walked, each with what it counts."""
+        """Return the walked ties, each with its weight."""
         self.weights = dict(start)
         frontier, found = dict(start), dict[Tie, float]()
         for number in range(MOST_STEPS):
@@ -135,7 +135,7 @@ class _Walk:
         return found
 
     def replaced(self) -> frozenset[str]:
-        """Return the records that say what is asked for and is over, where others say what holds."""
+        """Return the records that state a past value of what is asked for, where others state a current one."""
         told = [(over, holds) for over, holds in self._asked.values() if holds]
         return frozenset(id for over, _ in told for id in over) - {id for _, holds in told for id in holds}
 
@@ -160,7 +160,7 @@ class _Walk:
                 yield tie, frontier[end] * (ASKED if is_asked else BESIDE) * (PAST if is_over else 1.0)
 
     def _asks(self, tie: Tie) -> bool:
-        """Return whether the question asks for a step, by a word of its own or one that leads to it."""
+        """Return whether the question asks for a step, with a word of its own or one leading to it."""
         told = {SAME_ROLE.get(word, word) for word in spoken(tie.relation)} - STOP_WORDS
         if not HEADS.isdisjoint(told):
             told |= LEADS_TO["leads"]
@@ -168,7 +168,7 @@ class _Walk:
 
 
 def _time_asked(query: str, graph: MemoryGraph, today: date) -> tuple[str, tuple[str, str] | None]:
-    """Return a question without the clause that says what time it is about, and that time as two days."""
+    """Return a question without its time clause, and the time that the clause means as two days."""
     if clause := CLAUSE.search(query):
         told = clause["said"].strip(" .?!")
         read = relations(told) or relations(told[:1].upper() + told[1:])
@@ -183,21 +183,21 @@ def _time_asked(query: str, graph: MemoryGraph, today: date) -> tuple[str, tuple
 
 
 class _Meant(NamedTuple):
-    """What the words of a question name."""
+    """What the words of a question refer to."""
 
     weights: dict[str, float]
-    """How surely each thing is meant."""
+    """The certainty of each thing."""
     direct: set[str]
-    """What is called by a name of its own."""
+    """Things referred to by their own name."""
     read: set[str]
-    """Words that said whose what somebody is, and ask for nothing more."""
+    """Words that described somebody's role, and ask for nothing more."""
 
 
 def callings(text: str, graph: MemoryGraph) -> tuple[tuple[str, ...], ...]:
-    """Return the words by which texts may speak of whom ``text`` names: their names, and whose what they alone are.
+    """Return the words by which texts may refer to what ``text`` names: names, and roles that only they have.
 
     Raises:
-        SeveralCalled: Several that are told apart have that name.
+        SeveralCalled: Several distinct bearers have that name.
     """
     ids = graph.find(text)
     if len(apart := [id for id in ids if "(" in id]) > 1:
@@ -251,7 +251,7 @@ def _named(said: Sequence[str], graph: MemoryGraph) -> _Meant:
 
 
 def _add_owned(found: _Meant, owner: str, rest: Sequence[str], graph: MemoryGraph) -> None:
-    """Add who or what is meant by the words behind an owner: "sister", "older sister", "CTO"."""
+    """Add what the words after an owner refer to: "sister", "older sister", "CTO"."""
     key = owner.partition(" (")[0]
     for size in (3, 2, 1):
         what = list(rest[:size])
@@ -260,7 +260,7 @@ def _add_owned(found: _Meant, owner: str, rest: Sequence[str], graph: MemoryGrap
             if held := graph.holders(f"{key}/{' '.join(what)}"):
                 for id in held:
                     found.weights[id] = 1.0 if len(held) == 1 else ONE_OF_SEVERAL
-                    # What is told of the bare name may be told of this one.
+                    # Statements about the bare name may be about this one.
                     if "(" in id:
                         found.weights.setdefault(id.partition(" (")[0], BESIDE)
                     _add_owned(found, id, rest[size:], graph)

@@ -1,12 +1,12 @@
-"""The words of a corpus: which documents hold one, what it is worth there, and which of them fit a question best.
+"""The words of a corpus: which documents contain a word, its weight there, and which documents fit a question best.
 
-How much a word counts in a document depends on two numbers: how often it occurs there, and how many words the document
+The weight of a word in a document depends on two numbers: how often it occurs there, and how many words the document
 has. Documents that share both form a run, so a search weighs runs instead of documents and meets the best first,
 however the average length has changed since: an impact-ordered list (Anh and Moffat, SIGIR 2006) with exact impacts.
 
 The lists are a log-structured merge (O'Neil and others, Acta Informatica 1996) in plain tables of SQLite: a new
-document is one small row for each of its words, so many documents are folded into a segment with one list a word, and
-so many segments into a larger one. A write costs much the same in a corpus of any size, and a search reads few lists.
+document adds one small row per word; many documents are folded into a segment with one list per word, and many
+segments into a larger one. A write costs about the same in a corpus of any size, and a search reads few lists.
 """
 
 import math
@@ -34,11 +34,11 @@ class CorpusStatistics(NamedTuple):
     documents: int
     average_length: float
     frequencies: Mapping[str, int] = MappingProxyType({})
-    """In how many documents each word of the query occurs."""
+    """The number of documents in which each word of the query occurs."""
 
 
 def idf(statistics: CorpusStatistics, term: str) -> float:
-    """Return the weight of a rare word; a word in half of the documents or more weighs nothing."""
+    """Return the inverse document frequency of a word; a word in half of the documents or more weighs nothing."""
     frequency = statistics.frequencies.get(term, 0)
     if not frequency:
         return 0.0
@@ -46,12 +46,12 @@ def idf(statistics: CorpusStatistics, term: str) -> float:
 
 
 def saturation(count: float, length: float, average_length: float) -> float:
-    """Return what BM25 makes of a word that occurs so often in a document of so many words."""
+    """Return BM25's saturation for a word with this count in a document of this length."""
     return count * (K1 + 1) / (count + K1 * (1 - B + B * length / (average_length or 1.0)))
 
 
 FULL = K1 + 1
-"""What saturation never reaches."""
+"""The limit that saturation never reaches."""
 
 
 def bm25(statistics: CorpusStatistics, terms: Iterable[str], counts: Mapping[str, float], length: float) -> float:
@@ -65,18 +65,18 @@ def bm25(statistics: CorpusStatistics, terms: Iterable[str], counts: Mapping[str
 def evidence(statistics: CorpusStatistics, term: str) -> float:
     """Return how much finding ``term`` says: never nothing, so that it also works among ten records.
 
-    A word that no document has says as much as the rarest that one has: an unknown word is no proof against a record.
+    A word in no document counts like the rarest word in one: an unknown word is no evidence against a record.
     """
     frequency = max(1, statistics.frequencies.get(term, 0))
     return math.log(1 + (statistics.documents - frequency + 0.5) / (frequency + 0.5))
 
 
 FEW, ONE_OF = 5, 64
-"""What so many documents hold is no more than a turn is given anyway; a large corpus has more of the kind."""
+"""So many documents are no more than a turn is given anyway; a large corpus has more of the kind."""
 
 
 def rare(statistics: CorpusStatistics, terms: Iterable[str]) -> frozenset[str]:
-    """Return the terms that point at what holds them: in one of 64 documents, or in five of a corpus of nine or more.
+    """Return the terms that point to their documents: in one of 64, or in five of a corpus of nine or more.
 
     >>> sorted(rare(CorpusStatistics(7, 5.0, {"kettle": 1, "ada": 7}), ["kettle", "ada", "unknown"]))
     ['kettle']
@@ -86,7 +86,7 @@ def rare(statistics: CorpusStatistics, terms: Iterable[str]) -> frozenset[str]:
 
 
 def together_rare(statistics: CorpusStatistics, terms: Iterable[str]) -> bool:
-    """Return whether few documents would hold all of these terms by chance, however common each is by itself.
+    """Return whether few documents would contain all of these terms by chance, however common each is alone.
 
     >>> common = CorpusStatistics(40, 5.0, {"lena": 10, "live": 20, "work": 20})
     >>> together_rare(common, ["lena", "live"]), together_rare(common, ["lena"]), together_rare(common, [])
@@ -101,42 +101,42 @@ def _few(statistics: CorpusStatistics) -> int:
 
 
 NEAR = (0.5, 0.25)
-"""What a word counts in a turn that was said one turn away, two turns away."""
+"""The weight of a word in a turn one turn away, two turns away."""
 LENT = 30.0
-"""So many words of a turn count in full beside it: of a longer one, that of several things tells one, each the less."""
+"""So many words of a turn count in full next to it; a longer turn has several subjects, and each word counts less."""
 
 
 def lent(weight: float, length: float) -> float:
-    """Return what a word counts beside its own turn, which has so many words."""
+    """Return the weight of a word outside its own turn, which has ``length`` words."""
     return weight * min(1.0, LENT / length) ** 1.5 if length else weight
 
 
 BRIDGED = 5
-"""So many of the first found are looked at for names that were not asked for and lead on."""
+"""How many of the first results are searched for further names that lead on."""
 BRIDGE = 0.7
-"""Share of the best score that such a name gives what holds it."""
+"""Share of the best score that such a name gives to its documents."""
 
 
 UNTOLD = 4
-"""So many documents that hold none of a query's words are counted beside the corpus when its coverage is measured.
+"""How many documents without any of a query's words are added to the corpus when measuring its coverage.
 
-Among a handful of records nearly every word is common, and what they hold of a question would count next to nothing
-beside what none of them has. In a large corpus these make no difference.
+Among a handful of records nearly every word is common, and the words of a question found there would count next to
+nothing compared with those missing from all. In a large corpus this makes no difference.
 """
 
 
 class Weighed(NamedTuple):
-    """What finding each word of a query says."""
+    """The evidence of each word of a query."""
 
     weights: Mapping[str, float]
     whole: float
-    """How much a document has to say to cover the query."""
+    """The total that a document needs to cover the query."""
 
 
 def weighed(statistics: CorpusStatistics, terms: Iterable[str]) -> Weighed:
-    """Return what each of ``terms`` says, worked out once for all documents."""
+    """Return the evidence of each of ``terms``, computed once for all documents."""
     more = statistics._replace(documents=statistics.documents + UNTOLD)
-    # Every record has a day, and most of a young memory the same: that is no subject that they share.
+    # Every record has a day, and most of a young memory share one, which is no common subject.
     weights = {term: evidence(statistics if is_day(term) else more, term) for term in terms}
     return Weighed(weights, math.fsum(sorted(weights.values(), reverse=True)[:WEIGHTY_TERMS]))
 
@@ -149,11 +149,11 @@ def coverage(query: Weighed, counts: Mapping[str, float]) -> float:
 
 _FIRST = struct.Struct("=I")
 Kind = tuple[int, int]
-"""How often a word occurs in a document, and how many words that has."""
+"""The count of a word in a document, and the document's length."""
 Runs = dict[Kind, "array[int]"]
 """The documents of each kind, in ascending order."""
 Held = defaultdict[Kind, defaultdict[str, list[int]]]
-"""The same of each word, on the way into lists."""
+"""The same for each word, on the way into lists."""
 
 
 def packed(runs: Runs) -> bytes:
@@ -163,15 +163,15 @@ def packed(runs: Runs) -> bytes:
 
 
 def _written(head: Sequence[int], documents: bytes) -> bytes:
-    """Return runs as bytes: how many there are, count, length and size of each one after the other, all documents.
+    """Return runs as bytes: their number, the count, length and size of each in turn, then all documents.
 
-    The head takes as few bytes a number as its largest needs, mostly one: most words are rare, and of those it is the
-    larger part. The documents stay as a search reads them. All are in the byte order of this machine, which an index
-    never leaves.
+    The head uses as few bytes per number as its largest needs, mostly one: most words are rare, and for those it is
+    the larger part. The documents are in the form that a search reads. All are in this machine's byte order, since
+    an index never leaves it.
 
     Args:
         head: Count, length and size of each run.
-        documents: Those of all runs, four bytes each.
+        documents: The documents of all runs, four bytes each.
     """
     most = max(head, default=0)
     width = "B" if most < 1 << 8 else "H" if most < 1 << 16 else "I"
@@ -179,7 +179,7 @@ def _written(head: Sequence[int], documents: bytes) -> bytes:
 
 
 def unpacked(data: bytes) -> Runs:
-    """Return the runs that were packed."""
+    """Return the packed runs."""
     head, documents = _parted(data)
     runs: Runs = {}
     start = 0
@@ -200,7 +200,7 @@ def _parted(data: bytes) -> "tuple[array[int], array[int]]":
 
 
 def joined(lists: Iterable[Runs]) -> Runs:
-    """Return several lists, which share no document, as one."""
+    """Merge several lists that share no document."""
     runs: Runs = {}
     for one in lists:
         for kind, held in one.items():
@@ -225,29 +225,29 @@ def documents_of(runs: Runs) -> set[int]:
 
 
 def length_of(runs: Runs) -> int:
-    """Return how many documents are in all runs."""
+    """Return the number of documents in all runs."""
     return sum(map(len, runs.values()))
 
 
 FOLDED_AT_ONCE = 1000
-"""Documents of a segment of the lowest level."""
+"""The number of documents in a segment of the lowest level."""
 FAN = 8
-"""So many segments of one level become one of the next."""
+"""How many segments of one level become one of the next."""
 HIGHEST = 2
-"""The level whose segments stay as they are: whoever merged them would keep a writer waiting for seconds."""
+"""The level whose segments are not merged: merging them would block a writer for seconds."""
 MOST_TERMS = 256
-"""More words than this add nothing to finding candidates; scoring still counts them all."""
+"""Further words add nothing to finding candidates; scoring still counts them all."""
 LEAST = 1e-6
-"""What a word counts that most documents hold, so that it still finds some where nothing else does."""
+"""The weight of a word that most documents contain, so that it still finds some where nothing else does."""
 
 COMMON, FEW_NEWEST = 5000, 10
-"""Of words in more documents than that, so many of the newest that hold two of them are looked at for likenesses."""
+"""Of words in more documents than that, this many of the newest containing two of them are searched for duplicates."""
 FEW_LEFT = 20
-"""So many documents are read sooner than the list of one more word."""
+"""So few documents are read directly instead of the list of one more word."""
 MOST_USUAL = 200_000
-"""Words of which it is kept how common they are."""
+"""The number of words whose frequency is cached."""
 MOST_KEPT, EMPTY_LIST = 16_000_000, 60
-"""Documents in the lists that are kept for who asks again, four bytes each; what a list takes besides, in such."""
+"""Documents in cached lists, four bytes each; and the fixed cost of a list in the same unit."""
 
 SCHEMA = (
     "CREATE TABLE fresh(term TEXT, document INT, count INT, length INT, PRIMARY KEY(term, document)) WITHOUT ROWID",
@@ -264,18 +264,18 @@ ALL_FRESH = "SELECT term, count, length, document FROM fresh ORDER BY document"
 
 
 class WordIndex:
-    """Which documents of one database hold which words."""
+    """Which documents of one database contain which words."""
 
     def __init__(self, sql: sqlite3.Connection) -> None:
         self._sql = sql
         self._usual: dict[str, int] = {}
-        """In how many documents words occur that were asked for, with what was added since; removals are not seen."""
+        """Frequencies of requested words, including later additions; removals are not tracked."""
         self._asked: dict[str, array[int]] = {}
-        """The documents that hold words that were asked for: who imports much asks for the same ones again."""
+        """The documents of requested words: a large import requests the same ones repeatedly."""
         self._room = MOST_KEPT
 
     def add(self, documents: Mapping[int, Sequence[str]]) -> None:
-        """Enter documents, each with its tokens."""
+        """Add documents, each with its tokens."""
         if not any(documents.values()):
             return
         if self._usual:
@@ -304,7 +304,7 @@ class WordIndex:
             self._sql.execute("DELETE FROM fresh")
 
     def remove(self, document: int, tokens: Sequence[str]) -> None:
-        """Take out a document that was entered with these tokens."""
+        """Remove a document that was added with these tokens."""
         for term in set(tokens):
             if term in self._asked:
                 self._room += len(self._asked.pop(term)) + EMPTY_LIST
@@ -318,20 +318,20 @@ class WordIndex:
             self._sql.execute(f"DELETE FROM {table}")
 
     def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many documents each of ``terms`` occurs, those in none left out."""
+        """Return the number of documents in which each of ``terms`` occurs, omitting those in none."""
         counts = {term: int(self._sql.execute(HELD, {"term": term}).fetchone()[0]) for term in terms}
         return {term: count for term, count in counts.items() if count}
 
     def forget_asked(self) -> None:
-        """Forget what was asked: somebody else may have added documents."""
+        """Drop cached answers: another process may have added documents."""
         self._usual.clear()
         self._asked.clear()
         self._room = MOST_KEPT
 
     def sharing(self, terms: Collection[str], needed: Collection[str], lacking: int) -> list[int]:
-        """Return the documents that may hold what is ``needed`` and all other terms but so many, ascending.
+        """Return the documents that may contain all ``needed`` terms and lack at most ``lacking`` others, ascending.
 
-        Where all that could tell them apart is very common, only some of the newest are returned.
+        If all distinguishing terms are very common, only some of the newest are returned.
         """
         if len(self._usual) > MOST_USUAL:
             self._usual.clear()
@@ -348,9 +348,9 @@ class WordIndex:
     def candidates(
         self, terms: Sequence[str], statistics: CorpusStatistics, limit: int, within: set[int] | None = None
     ) -> list[int]:
-        """Return the documents with the best BM25 for ``terms``, best first, the oldest of equals first.
+        """Return the documents with the best BM25 for ``terms``, best first, among equals the oldest first.
 
-        Of some documents only, where it is said ``within`` which.
+        ``within`` restricts the result to some documents.
         """
         lists = [(max(idf(statistics, term), LEAST), self._list(term)) for term in terms[:MOST_TERMS]]
         if within is not None:
@@ -366,7 +366,7 @@ class WordIndex:
         return nsmallest(limit, scores, key=lambda document: (-scores[document], document))
 
     def newest_holding(self, terms: Sequence[str], limit: int) -> list[int]:
-        """Return the newest documents that hold every one of ``terms``; reads no further back than it has to."""
+        """Return the newest documents that contain every one of ``terms``; reads no further back than necessary."""
         found = self._newest_fresh(terms, limit)
         segments = self._sql.execute("SELECT number, newest FROM segments ORDER BY newest DESC").fetchall()
         for number, newest in segments:
@@ -376,8 +376,8 @@ class WordIndex:
         return found[:limit]
 
     def _newest_fresh(self, terms: Sequence[str], limit: int) -> list[int]:
-        # One word is walked from its newest document on and the others are looked up, so words that most documents
-        # hold, which a writer asks for, end soon.
+        # One word is walked from its newest document on and the others are looked up, so words in most documents,
+        # which a writer requests, finish soon.
         query = f"SELECT document FROM fresh AS one WHERE term=? {BESIDE * (len(terms) - 1)} ORDER BY document DESC"
         return [row[0] for row in self._sql.execute(f"{query} LIMIT ?", (*terms, limit))]
 
@@ -392,7 +392,7 @@ class WordIndex:
         return joined([*(unpacked(data) for (data,) in rows), self._fresh(term)])
 
     def _holding(self, term: str) -> Sequence[int]:
-        """Return the documents that hold a word in any of its spellings, as they lie."""
+        """Return the documents that contain a word in any of its spellings, in stored order."""
         one, *others = map(self._holding_exactly, spellings(term))
         return list(chain(one, *others)) if others else one
 
@@ -432,7 +432,7 @@ class WordIndex:
             return
 
     def _fold(self, held: "Held", newest: int) -> None:
-        """Make a segment of the words of documents, and merge those of which there are enough now."""
+        """Make a segment of the words of documents, and merge levels that are full."""
         heads, lists = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         for (count, length), terms in sorted(held.items()):
             for term, documents in terms.items():
@@ -451,23 +451,23 @@ class WordIndex:
             self._merge([number for number, _ in segments], level + 1, segments[-1][1])
 
     def _merge(self, segments: Sequence[int], level: int, newest: int) -> None:
-        """Make one segment of several."""
+        """Merge several segments into one."""
         numbers = ",".join(map(str, segments))
         query = f"SELECT term, postings FROM words WHERE segment IN ({numbers}) ORDER BY term, segment"
-        rows = self._sql.execute(query)  # sorted before the first is read, so what is entered is none of them
+        rows = self._sql.execute(query)  # sorted before the first is read, so entries made meanwhile are not seen
         lists = ((term, joined(unpacked(row[1]) for row in held)) for term, held in groupby(rows, itemgetter(0)))
         self._enter(((term, length_of(runs), packed(runs)) for term, runs in lists), level, newest)
         self._sql.execute(f"DELETE FROM words WHERE segment IN ({numbers})")
         self._sql.execute(f"DELETE FROM segments WHERE number IN ({numbers})")
 
     def _enter(self, lists: Iterable[tuple[str, int, bytes]], level: int, newest: int) -> None:
-        """Write a segment of terms, each with how many documents hold it and their list."""
+        """Write a segment of terms, each with its number of documents and their list."""
         number = self._sql.execute("INSERT INTO segments(level, newest) VALUES(?,?)", (level, newest)).lastrowid
         self._sql.executemany(f"INSERT INTO words VALUES({number},?,?,?)", lists)
 
 
 def _held(documents: Mapping[int, Sequence[str]]) -> Held:
-    """Return the words of documents, in a short one of which every word mostly stands once."""
+    """Return the words of documents; in a short one every word mostly occurs once."""
     held: Held = defaultdict(lambda: defaultdict(list))
     for document, tokens in sorted(documents.items()):
         length = len(tokens)
@@ -482,7 +482,7 @@ def _held(documents: Mapping[int, Sequence[str]]) -> Held:
 
 
 def one_spelling(term: str) -> str:
-    """Return a word in one of the two spellings that it may have: color for colour."""
+    """Return the canonical spelling of a word: color for colour."""
     return term.replace("our", "or")
 
 
@@ -498,10 +498,10 @@ def spellings(term: str) -> set[str]:
 def sharing(
     ordered: Sequence[str], needed: Collection[str], lacking: int, held_by: Callable[[str], Collection[int]]
 ) -> list[int]:
-    """Return the documents that may hold the ``needed`` ones of some words and all others but so many, ascending.
+    """Return the documents that may contain all ``needed`` words and lack at most ``lacking`` others, ascending.
 
-    Of any words of which it may lack so many it holds the rest: the lists of the rarest are looked at, and further ones
-    only while many documents are left (prefix filtering, as in ``gate/duplicates``).
+    Any selection of more than ``lacking`` words leaves one that it contains: the lists of the rarest are read, and
+    further ones only while many documents are left (prefix filtering, as in ``gate/duplicates``).
 
     >>> lists = {"imke": [3], "paragon": [1, 3, 9], "met": [1, 2, 3, 4]}
     >>> [sharing(["imke", "paragon", "met"], (), lacking, lists.__getitem__) for lacking in (0, 1)]
@@ -539,15 +539,15 @@ def _held_by_several(lists: Sequence[Runs]) -> set[int]:
     for runs in smaller:
         several.update(*map(seen.intersection, runs.values()))
         seen.update(*runs.values())
-    # The longest list is looked through and not remembered: that would take most of the time.
+    # The longest list is scanned and not stored: that would take most of the time.
     return several.union(*map(seen.intersection, largest.values()))
 
 
 def _best_first(impacts: Iterable[tuple[float, "array[int]"]], others: set[int]) -> Iterator[tuple[int, float]]:
     """Yield the documents of a list that are none of ``others`` with their impact: best first, then oldest first.
 
-    A document that one word alone finds is beaten by all that come before it here, so as many as are wanted at all are
-    as many as have to be looked at.
+    A document found by this word alone is beaten by all that come before it here, so no more need to be examined
+    than are wanted in total.
     """
     ranked = sorted(impacts, key=itemgetter(0), reverse=True)
     for impact, runs in groupby(ranked, itemgetter(0)):

@@ -1,1 +1,1 @@
-"""What becomes of records with time: forgotten, laid together, replaced, taken back."""
+"""What happens to records over time: forgetting, consolidation, replacement, revocation."""

@@ -1,16 +1,16 @@
-"""Consolidation: what many sessions left behind, told once.
+"""Consolidation: what many sessions left behind, condensed.
 
-``planned`` looks at live records and core sections and changes nothing; an ``ArchiveChange`` offers the result to the
-write gate, in the name of a program and with the trust of the least of what it was made of. A record is named once at
-most:
+``planned`` examines live records and core sections without changing anything; an ``ArchiveChange`` offers the result
+to the write gate, in the name of a program and with the lowest trust of its sources. Each record appears at most
+once:
 
-1. what is expired is retired;
-2. near-duplicates of one user, type and scope are merged where they are trusted alike, and a less trusted one is
+1. expired records are retired;
+2. near-duplicates of one user, type and scope are merged if they are equally trusted; a less trusted one is
    superseded by the one it repeats, which loses nothing by it;
-3. old, unimportant events and outcomes of one session or topic give way to a summary that names them;
-4. aged entries of a core section near its limit move to the archive, and an excerpt stays.
+3. old, unimportant events and outcomes of one session or topic are replaced by a summary that names them;
+4. old entries of a core section near its limit move to the archive, leaving an excerpt.
 
-Carried out, a plan leaves nothing to plan. What the gate does not admit at once is not done, and its parents stay.
+A plan that was carried out leaves nothing to plan. What the gate does not admit at once is not done; its parents stay.
 """
 
 from array import array
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 KINDS = ("event", "outcome")
 FAILED = "failed"
-"""Outcomes with this tag warn before an action, so they are never told in passing."""
+"""Outcomes with this tag warn before an action, so they are never summarised."""
 MOST_TOLD = 40
-"""More than that in one summary, nobody would read."""
+"""A longer summary would not be read."""
 
 Barred = Callable[[str, str], bool]
-"""Says whether a user's value was rejected or erased."""
+"""Returns whether a user's value was rejected or erased."""
 Tell = Callable[[Sequence[Record]], str | None]
-"""Tells what records say in fewer words, or None where that failed."""
+"""Summarises records, or returns None if that failed."""
 
 
 class ToldEpisode(NamedTuple):
-    """A summary and what it takes the place of."""
+    """A summary and the records that it replaces."""
 
     draft: Draft
     parents: tuple[Record, ...]
@@ -56,11 +56,11 @@ class ToldEpisode(NamedTuple):
 def episodes(
     records: Iterable[Record], settings: MemorySettings, now: datetime, *, barred: Barred, tell: Tell | None
 ) -> Iterator[ToldEpisode]:
-    """Yield a summary for every old group of events and outcomes of one session, or of the same tags without one.
+    """Yield a summary for each old group of events and outcomes of one session, or with the same tags if without one.
 
-    ``tell`` may give better words than the rules do; a sentence that is barred is dropped from either.
+    ``tell`` may give better words than the rules do; a barred sentence is dropped from either.
     """
-    # What is told in fewer words takes the place of what it tells, so clean records are told apart from tainted ones.
+    # A summary replaces what it summarises, so clean records are kept apart from tainted ones.
     topics: dict[tuple[bool, tuple[object, ...]], list[Record]] = defaultdict(list)
     for record in records:
         topic = _topic(record)
@@ -75,7 +75,7 @@ def episodes(
 
 
 def _topic(record: Record) -> tuple[object, ...] | None:
-    """Return what tells a record's topic from others; None where nothing says what it belongs to."""
+    """Return the key of a record's topic; None if nothing shows what it belongs to."""
     if record.session_id is None and not record.tags:
         return None
     topic = ("session", record.session_id) if record.session_id else ("tags", *sorted(record.tags))
@@ -83,7 +83,7 @@ def _topic(record: Record) -> tuple[object, ...] | None:
 
 
 def _is_minor(record: Record, settings: MemorySettings, now: datetime) -> bool:
-    """Return whether a record is one of those that may be told in passing."""
+    """Return whether a record is unimportant and old enough to be summarised."""
     policy = settings.consolidate
     old = parse_time(record.created_at) < seconds_before(now, policy.after)
     timeless = record.valid_from is None and record.valid_until is None
@@ -115,7 +115,7 @@ def _episode(told: Sequence[Record], settings: MemorySettings, barred: Barred, t
 
 
 def _lines(told: Sequence[Record], tell: Tell | None, barred: Callable[[str], bool]) -> list[str]:
-    """Return what records say, in a model's words where it finds better ones; nothing that is barred."""
+    """Return the content of records, in a model's words if it finds better ones; nothing that is barred."""
     words = tell(told) if tell else None
     if words is None:
         return [f"- {line}" for line in retold(told, barred)]
@@ -125,15 +125,15 @@ def _lines(told: Sequence[Record], tell: Tell | None, barred: Callable[[str], bo
 READ_AT_ONCE = 500
 EARLIER = "Earlier (whole in the archive): "
 EXCERPT = 60
-"""Characters that stay of an entry."""
+"""The characters that remain of an entry."""
 ROOM = 0.5
-"""Share of a section's limit that is aimed at, so that the next entries fit."""
+"""The share of a section's limit aimed at, so that the next entries fit."""
 EARLIER_ROOM = 0.2
-"""Share of the limit that the line of excerpts may take; its oldest ones make room."""
+"""Share of the limit for the line of excerpts; its oldest ones make room."""
 
 
 class Entry(NamedTuple):
-    """A line of a core section, and who wrote it when."""
+    """A line of a core section, with its author and time."""
 
     text: str
     at: str
@@ -141,14 +141,14 @@ class Entry(NamedTuple):
 
 
 class Compression(NamedTuple):
-    """What a section says from now on, and the entries that the archive keeps instead."""
+    """A section's new text, and the entries that move to the archive."""
 
     user_id: str
     section: str
     text: str
     moved: tuple[Draft, ...]
     agent_id: str | None = None
-    """Which of the user's agents has the section; what moves out of it stays that agent's own."""
+    """The user's agent that has the section; what moves out of it stays with that agent."""
 
 
 def compressions(
@@ -160,7 +160,7 @@ def compressions(
     *,
     agent_id: str | None = None,
 ) -> list[Compression]:
-    """Return how the sections of a user's agent that are near their limit get room again."""
+    """Return how to make room in the sections of a user's agent that are near their limit."""
     share = settings.context.compress_at
     full = [name for name, text in sections.items() if len(text) > share * settings.section_limit(name)]
     found = (_compressed(user_id, name, _entries(sections[name], name, history), settings, now) for name in full)
@@ -175,7 +175,7 @@ def _owned(compression: Compression, agent_id: str | None) -> Compression:
 
 
 def _entries(text: str, section: str, history: Iterable[Mapping[str, JSON]]) -> list[Entry]:
-    """Return the lines of a section, each with the edit that it has been there since."""
+    """Return the lines of a section, each with the edit that introduced it."""
     since: dict[str, Entry] = {}
     for edit in history:
         if edit["section"] != section or edit["trust"] in ("quarantined", "rejected"):
@@ -202,7 +202,7 @@ def _compressed(
 
 
 def _joined(kept: Sequence[Entry], moved: Sequence[Entry], limit: int) -> str:
-    """Return the section's text: one line of excerpts, the oldest first, then what stays whole."""
+    """Return the section's text: one line of excerpts, oldest first, then the entries kept whole."""
     if not moved:
         return "\n".join(entry.text for entry in kept)
     before = [entry.text.removeprefix(EARLIER) for entry in kept if entry.text.startswith(EARLIER)]
@@ -219,8 +219,8 @@ def _excerpt(text: str) -> str:
 
 
 def _drafts(section: str, entry: Entry) -> list[Draft]:
-    """Return what the archive keeps of an entry, each fact by itself."""
-    # Who wrote an entry of the core is known; what it was made of is not, so nobody is made its witness anew.
+    """Return the drafts for an entry, one for each fact."""
+    # The author of a core entry is known, its sources are not, so it does not count as new evidence by anyone.
     source = "explicit" if entry.actor in ("person", "user") else "learned"
     extra: dict[str, JSON] = {"core_section": section, "since": entry.at}
     said = Draft(text="", tags=("core", section), confidence=0.95, source=source, extra=extra)
@@ -228,27 +228,27 @@ def _drafts(section: str, entry: Entry) -> list[Draft]:
 
 
 Whose: TypeAlias = tuple[str, str | None]
-"""A user, and which of the user's agents."""
+"""A user, and one of the user's agents."""
 
 
 class CoreState(NamedTuple):
-    """The core sections of one agent of a user, and how they came about."""
+    """The core sections of one agent of a user, and their history."""
 
     sections: Mapping[str, str]
     history: Sequence[Mapping[str, JSON]]
 
 
 class Dropped(NamedTuple):
-    """A record that leaves the live set without another one for it."""
+    """A record that leaves the live set without a replacement."""
 
     record: Record
     reason: str
     repeats: str = ""
-    """The better trusted record that says the same, if that is why."""
+    """The more trusted record that says the same, if that is the reason."""
 
 
 class ConsolidationPlan(NamedTuple):
-    """What a consolidation would do."""
+    """The actions of a consolidation."""
 
     dropped: tuple[Dropped, ...] = ()
     merges: tuple[tuple[Record, ...], ...] = ()
@@ -261,25 +261,25 @@ class ConsolidationPlan(NamedTuple):
 
 
 class Succession(NamedTuple):
-    """A new record and the ones whose place it takes."""
+    """A new record and the records that it replaces."""
 
     id: str
     parents: tuple[str, ...]
 
 
 class Consolidated(NamedTuple):
-    """What a consolidation did."""
+    """The results of a consolidation."""
 
     merged: tuple[Succession, ...] = ()
     summaries: tuple[Succession, ...] = ()
     archived: tuple[str, ...] = ()
-    """Records that hold what was an entry of a core section."""
+    """Records that hold former entries of a core section."""
     dropped: tuple[Dropped, ...] = ()
     compressed: tuple[Compression, ...] = ()
     refused: tuple[str, ...] = ()
-    """What the gate did not admit, one sentence each, without repeating it."""
+    """What the gate did not admit, one sentence each, without quoting it."""
     drawn: tuple[str, ...] = ()
-    """Records of what lasts of turns that nobody had looked at."""
+    """Records of lasting facts from turns that had not been examined."""
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -288,11 +288,11 @@ class Consolidated(NamedTuple):
 
     @property
     def superseded(self) -> tuple[str, ...]:
-        """Return the ids of the records whose place was taken."""
+        """Return the ids of the replaced records."""
         return tuple(id for item in (*self.merged, *self.summaries) for id in item.parents)
 
     def to_data(self) -> dict[str, Any]:
-        """Return what was done, as the commands print it."""
+        """Return the results in the form that commands print."""
         return {
             "added": list(self.added),
             "drawn": list(self.drawn),
@@ -305,10 +305,10 @@ class Consolidated(NamedTuple):
 
 
 class LiveRecords:
-    """The live records of some corpora, those of each in the order of their ids, read when they are asked for."""
+    """The live records of some corpora, each in order of id, read on demand."""
 
     def __init__(self, opened: "Callable[[str], CorpusIndex]", names: Sequence[str], types: Sequence[str] = ()) -> None:
-        """Take which records there are, of some types or of all, in the corpora of these names."""
+        """Select the records, of some types or of all, in the corpora with these names."""
         self._opened = opened
         self._names = names
         self._documents = [array("I", opened(name).live_in_order(types)) for name in names]
@@ -321,7 +321,7 @@ class LiveRecords:
                 yield from self._read(name, documents[start : start + READ_AT_ONCE])
 
     def __getitem__(self, place: int, /) -> Record:
-        """Return the one at a place."""
+        """Return the record at a position."""
         corpus = bisect_right(self._starts, place) - 1
         document = self._documents[corpus][place - self._starts[corpus]]
         return next(self._read(self._names[corpus], [document]))
@@ -345,17 +345,17 @@ def planned(
     barred: Barred = lambda user_id, text: False,
     tell: Tell | None = None,
 ) -> ConsolidationPlan:
-    """Return what to do about live ``records``, of one user or of all, and the core sections of users.
+    """Return the plan for live ``records``, of one user or of all, and the core sections of users.
 
     Args:
-        records: Those that are live.
+        records: The live records.
         cores: The core sections of each agent of each user.
-        settings: How memory is kept.
-        now: The present moment.
-        user_id: Whose records they have to be; anybody's by default.
-        of_kinds: Those of the records that are of ``KINDS``, where they can be read without the others.
-        barred: Says what may be told no more.
-        tell: Tells events in fewer words.
+        settings: The memory settings.
+        now: The current time.
+        user_id: Restricts the plan to one user's records; by default anyone's.
+        of_kinds: The records of ``KINDS``, if they can be read separately.
+        barred: Returns what may no longer be told.
+        tell: Summarises events.
     """
     expired: dict[str, Record] = {}
     done: set[str] = set()
@@ -397,5 +397,5 @@ def _by_trust(group: Sequence[Record]) -> tuple[tuple[Record, ...], tuple[Record
 
 
 def _is_sure(records: Sequence[Record], settings: MemorySettings) -> bool:
-    """Return whether the gate would find what is merged sure enough."""
+    """Return whether the gate would find the merged record confident enough."""
     return round(fmean(record.confidence for record in records), 6) >= settings.write.min_confidence

@@ -1,21 +1,21 @@
-"""The forgetting cycle: which live records it retires, by which rule, and in what words.
+"""The forgetting cycle: which live records it retires, by which rule, and with which reason.
 
-A record is fresh again whenever it is recalled on this machine, and whenever somebody confirms, repeats, approves,
-changes or restores it. From that moment, and at first from ``created_at``, which an imported record brings along, its
+A record is refreshed whenever it is recalled on this machine, and whenever somebody confirms, repeats, approves,
+changes or restores it. From that moment, or else from ``created_at``, which an imported record brings along, its
 confidence decays and its age counts.
 
 ==========  ===============================================================================
 rule        retires
 ==========  ===============================================================================
-expired     what was valid until a moment that is over
-confidence  what is less sure than ``min_confidence`` after decay
-age         what nobody used or stood for longer than ``max_age``
-importance  what matters less than ``min_importance`` and was used fewer than twice;
-            what somebody restored is spared this rule, or it would go again at once
+expired     records that were valid until a moment that has passed
+confidence  records below ``min_confidence`` after decay
+age         records that nobody used or stood for longer than ``max_age``
+importance  records below ``min_importance`` that were used fewer than twice;
+            a restored record is exempt, or it would be retired again at once
 ==========  ===============================================================================
 
-The first rule that fits gives the reason. Every type of live record is judged alike; quarantined and rejected records,
-core sections and consents are no candidates.
+The first rule that applies gives the reason. Live records of every type are judged alike; quarantined and rejected
+records, core sections and consents are not candidates.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ DAY = 86400.0
 
 
 class StoodFor(NamedTuple):
-    """When somebody last stood for a record, and whether it was brought back."""
+    """When somebody last stood for a record, and whether it was restored."""
 
     at: datetime
     restored: bool = False
@@ -57,17 +57,17 @@ class Due(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """What a run of the cycle retired, or would retire."""
+    """The records that a run of the cycle retired, or would retire."""
 
     retired: tuple[Due, ...]
     kept: int
-    """Live records that stay."""
+    """The number of live records that stay."""
 
 
 def why_forget(
     record: Record, settings: ForgetSettings, now: datetime, *, use: Use | None = None, stood: StoodFor | None = None
 ) -> Due | None:
-    """Return why the cycle retires a live record, or None when no rule names it."""
+    """Return why the cycle retires a live record, or None if no rule applies."""
     uses = use.uses if use else 0
     fresh = max(parse_time(text) for text in (record.created_at, use.last if use else record.created_at))
     unused = (now - max(fresh, stood.at if stood else fresh)).total_seconds()
@@ -97,13 +97,13 @@ class ForgettingCycle:
         self._used = used
 
     def due(self, corpora: "Iterable[CorpusIndex]", user_id: str | None) -> Swept:
-        """Return what is due of one user, or of everybody."""
+        """Return the records due, of one user or of everyone."""
         judged = [found for corpus in corpora for found in self._judged(corpus, user_id)]
         retired = tuple(due for due in judged if due)
         return Swept(retired, len(judged) - len(retired))
 
     def still_due(self, swept: Swept, index: "Index") -> "Iterator[Due]":
-        """Yield what of ``swept`` is still due now that nobody else can write."""
+        """Yield the records of ``swept`` that are still due now that nobody else can write."""
         for due in swept.retired:
             name = index.corpus_holding(due.id, due.user_id)
             record = index.corpus(name).live(due.id) if name else None
@@ -124,7 +124,7 @@ class ForgettingCycle:
         return why_forget(record, self._settings, self._now, use=self._use(record), stood=stood)
 
     def _use(self, record: Record) -> Use | None:
-        """Return how a record was used on this machine, or what it took the place of: a branch carries no counts."""
+        """Return the use of a record, or of those it replaced, on this machine: a branch carries no counts."""
         parents = [self._used[id] for id in replaced_by(record) if id in self._used]
         found = [*parents, self._used[record.id]] if record.id in self._used else parents
         own = self._used[record.id].uses if record.id in self._used else 0
@@ -133,7 +133,7 @@ class ForgettingCycle:
 
 
 def _standing(events: "Iterable[Event]") -> dict[str, StoodFor]:
-    """Return by record when somebody last stood for it."""
+    """Return, by record, when somebody last stood for it."""
     found: dict[str, StoodFor] = {}
     for event in events:
         if event.op not in STANDING:

@@ -1,9 +1,9 @@
-"""Extraction: what lasts of the turns of a session, as atomic pieces, each with the turns that it is drawn from.
+"""Extraction: lasting facts from the turns of a session, as atomic pieces, each with its source turns.
 
-Whoever draws is a function from turns to pieces (``Extract``): ``by_rules`` here, or a language model whose answer
-``checked_pieces`` reads. ``keep`` offers what was drawn to the write gate, each piece in the name of its turns, and
-nothing that memory was told already. A turn's reply is shown only as far as nothing from outside steered it, and what
-the user brought is no part of what they said: so what is drawn is clean.
+Drawing is done by a function from turns to pieces (``Extract``): ``by_rules`` here, or a language model whose answer
+``checked_pieces`` reads. ``keep`` offers the drawn pieces to the write gate, each in the name of its turns, skipping
+what memory already has. A turn's reply is shown only as far as nothing from outside steered it, and what the user
+brought is not part of what they said: so drawn pieces are clean.
 """
 
 import json
@@ -31,66 +31,66 @@ from ..words.text import NUMBERS, plain, regex, stem
 from ..words.wording import content_words, facts, is_negated, is_negation, is_number, words
 
 LONGEST = 300
-"""Characters of one piece."""
+"""The most characters of one piece."""
 MOST = 40
-"""Pieces of one extraction; a model that says more was not asked for a list."""
+"""The most pieces of one extraction; a model that returns more was not asked for a list."""
 SHARED = 0.28
-"""Share of the telling words of a piece that its turns have to hold: fewer are a guess, or about something else."""
+"""Share of a piece's significant words that its turns must contain: with fewer it is a guess, or off the subject."""
 ASIDE = regex(
     r"^(?:(?:please )?(?:help|let me know|show|give|explain|list|find|make|suggest|recommend|summari[sz]e|check|look)\b"
     r"|thanks?\b|thank you\b|what an? (?:\w+ )?(?:day|week|morning|night|year)\b"
     r"|(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all)?$).{0,200}$",
     re.IGNORECASE,
 )
-"""A sentence that only asks for something, beside which a plain statement is as plain as alone."""
+"""A sentence that only asks for something, which makes a neighbouring plain statement no less plain."""
 FORGETTING = regex(
     r"(?i)\b(?:don't|do not|dont|never|shouldn't have|should not have) (?:remember|store|keep|save|note|stored|saved)"
     r"\b|\b(?:forget|delete|erase|unlearn|drop|undo) (?!to\b)\w|\btake (?:that|it) back\b|\bnot true\b"
     r"|\bthat(?:'s| is) wrong\b"
 )
-"""Who says that takes something back that was said before."""
+"""Phrases that retract something said before."""
 
 
 class SaidTurn(NamedTuple):
-    """What the user said in one turn, and what they were answered."""
+    """The user's words in one turn, and the answer to them."""
 
     turn_id: int
     said: str
     """The user's own words."""
     reply: str = ""
-    """What the agent answered; nothing where text from outside may have steered it."""
+    """The agent's answer; empty if text from outside may have steered it."""
     at: str = ""
-    """The day, from which "by Friday" counts."""
+    """The date from which "by Friday" counts."""
     parents: tuple[str, ...] = ()
     """Ids of the records that the reply rests on."""
 
 
 class DrawnPiece(NamedTuple):
-    """One thing that lasts."""
+    """One lasting fact."""
 
     text: str
     turns: tuple[SaidTurn, ...]
-    """What it is drawn from."""
+    """The turns it is drawn from."""
     corrects: bool = False
-    """Whether the user said that something known is no longer so."""
+    """Whether the user said that something known is no longer true."""
     relations: tuple[Mapping[str, Any], ...] = ()
-    """How things hang together by it, as a model says; without any the gate reads the text by rules."""
+    """Its relations, according to a model; if empty, the gate reads the text by rules."""
 
 
 class Drawn(NamedTuple):
-    """What was drawn from some turns."""
+    """The result of drawing from some turns."""
 
     pieces: tuple[DrawnPiece, ...] = ()
     refused: tuple[str, ...] = ()
-    """Why something that a model drew was not taken, one sentence each; nothing of it is repeated."""
+    """Why something that a model drew was not accepted, one sentence each, without quoting it."""
 
 
 Extract = Callable[[Sequence[SaidTurn]], Drawn]
-"""Draws what lasts from turns, oldest first."""
+"""Draws lasting facts from turns, oldest first."""
 
 
 def states_something(said: str) -> bool:
-    """Return whether a message is more than greetings, thanks, questions and requests.
+    """Return whether a message contains more than greetings, thanks, questions and requests.
 
     >>> states_something("Hi there! How are you?"), states_something("Thanks. The bees keep me busy.")
     (False, True)
@@ -99,7 +99,7 @@ def states_something(said: str) -> bool:
 
 
 def by_rules(turns: Sequence[SaidTurn]) -> Drawn:
-    """Return the plain statements of the user's, as they were said, and none that they went back on.
+    """Return the user's plain statements in their own words, except those they retracted.
 
     >>> by_rules([SaidTurn(1, "I live in Porto and work as a nurse. What's the weather?")]).pieces[1].text
     'I work as a nurse'
@@ -123,7 +123,7 @@ def by_rules(turns: Sequence[SaidTurn]) -> Drawn:
 
 
 def _goes_back(said: str, piece: DrawnPiece, before: Sequence[str]) -> bool:
-    """Return whether something that the rules do not understand may be about what was stated earlier."""
+    """Return whether something that the rules do not understand may refer to an earlier statement."""
     if all(map(is_question, sentences_of(said))) and not FORGETTING.search(said):
         return False
     is_last = bool(before) and piece.turns[-1].said == before[-1]
@@ -131,7 +131,7 @@ def _goes_back(said: str, piece: DrawnPiece, before: Sequence[str]) -> bool:
     return bool(is_last and takes_back) or bool(key_stems(said) & key_stems(piece.text))
 
 
-# What a language model draws.
+# Drawing by a language model.
 
 ASK = (
     "Below are turns of a conversation: what a user said and what an assistant answered. List what the user said that "
@@ -148,7 +148,7 @@ FENCED = regex(r"(?s)\A\s*```(?:json)?\s*\n(?P<inside>.*?)\n\s*```\s*\Z")
 
 
 def told_to_model(turns: Sequence[SaidTurn]) -> str:
-    """Return turns as one text for a model, to stand inside a fence."""
+    """Return turns as one text for a model, to be fenced."""
     spoken = (
         (turn.turn_id, who, text) for turn in turns for who, text in (("user", turn.said), ("assistant", turn.reply))
     )
@@ -156,10 +156,10 @@ def told_to_model(turns: Sequence[SaidTurn]) -> str:
 
 
 def checked_pieces(answer: str, turns: Sequence[SaidTurn]) -> Drawn:
-    """Return what a model's answer names that its turns bear out, and why the rest is not taken.
+    """Return the pieces of a model's answer that its turns bear out, and why the rest is not accepted.
 
     Raises:
-        ValueError: The answer is not what was asked for.
+        ValueError: The answer does not have the requested form.
     """
     fenced = FENCED.match(answer)
     try:
@@ -186,7 +186,7 @@ def checked_pieces(answer: str, turns: Sequence[SaidTurn]) -> Drawn:
 
 
 def _read_piece(item: Any, known: Mapping[int, SaidTurn]) -> Iterator[DrawnPiece]:
-    """Yield the facts of one entry; raises ``ValueError`` where its turns do not bear it out."""
+    """Yield the facts of one entry; raise ``ValueError`` if its turns do not bear it out."""
     text, named = (item.get("text"), item.get("turns")) if isinstance(item, dict) else (None, None)
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or "\n" in text.strip():
         raise ValueError(f"its text is missing, longer than {LONGEST} characters, or several lines.")
@@ -200,16 +200,16 @@ def _read_piece(item: Any, known: Mapping[int, SaidTurn]) -> Iterator[DrawnPiece
 
 
 def _read_relations(given: Any, text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the relations of a model's that are in form, in order, and of things that ``text`` names."""
+    """Yield a model's relations that are well-formed, consistently dated, and between things that ``text`` names."""
     for one in given if isinstance(given, list) else ():
         if isinstance(one, dict) and not field_problems({"relation": one}) and is_told(one, text):
             yield one
 
 
 def is_borne_out(text: str, said: str, reply: str = "", *, share: float = SHARED) -> bool:
-    """Return whether the user's words hold the numbers and names of ``text`` and enough of its telling words.
+    """Return whether the user's words contain the numbers and names of ``text`` and enough of its significant words.
 
-    Names and words may also be the assistant's, to which the user answered "yes, that one".
+    Names and words may also be the assistant's, if the user answered "yes, that one" to them.
 
     >>> is_borne_out("User works as a nurse in Porto", "I'm a nurse at the hospital in Porto")
     True
@@ -233,14 +233,14 @@ def is_borne_out(text: str, said: str, reply: str = "", *, share: float = SHARED
 
 
 def _turns_round(text: str, said: str) -> bool:
-    """Return whether ``text`` denies in the same words what was said, or says what was denied."""
+    """Return whether ``text`` denies in the same words what was said, or asserts what was denied."""
     telling = {word for word in _telling(text) if not is_negation(word)}
     held = [part for part in PART.split(said) if telling and telling <= _telling(part)]
     return bool(held) and not any(is_negated(text) in _may_deny(part, text) for part in held)
 
 
 def _may_deny(part: str, text: str) -> set[bool]:
-    """Return whether a part of what was said denies what ``text`` tells: what has ended no longer is.
+    """Return whether a part of what was said denies ``text``: what has ended is no longer true.
 
     "I quit smoking" denies it; "I sold the shop I founded" and "I want to quit smoking" leave it open.
     """
@@ -252,25 +252,25 @@ def _may_deny(part: str, text: str) -> set[bool]:
 
 
 ENDED = regex(r"(?i)\b(?:(?:quit\w*|ceas\w+|stop\w*|g[ai]v\w+ up) (?P<doing>\w+ing)|quit|g[ai]v\w+ up|sold)\b")
-"""What ends something: "I stopped eating meat", "I gave up alcohol", "I sold the car"."""
+"""Phrases for an end: "I stopped eating meat", "I gave up alcohol", "I sold the car"."""
 TO = regex(r"(?i)\bto\b")
 PART = regex(r"[.!?,;:\n]|\b(?:but|and|or|so|because|since|as|when|while|if|unless|though|although|which|who|where)\b")
-"""Where another part of what is said begins, which its denials do not reach."""
+"""The beginning of another part, which the denials before it do not affect."""
 
 
 NOUNS_IN_CAPITALS = frozenset({"der", "die", "das", "und", "ist", "ein", "eine", "nutzer", "nutzerin", "hat", "mit"})
-"""Words of German, where a capital letter makes no name."""
+"""German words, since in German a capital letter does not mark a name."""
 NAMED = regex(r"(?<=[\w,;(&/] )[^\W\d_][\w'’-]+")
 
 
 def _names(text: str) -> list[str]:
-    """Return the words with a capital letter that do not begin ``text`` or a sentence in it."""
+    """Return the capitalised words that do not begin ``text`` or a sentence in it."""
     found = (name.removesuffix("'s").removesuffix("’s") for name in NAMED.findall(text))
     return [name for name in found if name[0].isupper() and name.isalpha() and plain(name) not in PERSON_WORDS]
 
 
 def _digits(word: str) -> str:
-    """Return a number as digits: "fifteen", "15" and "15th" are one."""
+    """Return a number as digits: "fifteen", "15" and "15th" are the same."""
     return str(NUMBERS.index(word)) if word in NUMBERS else "".join(filter(str.isdigit, word)) or word
 
 
@@ -279,14 +279,14 @@ def _telling(text: str) -> set[str]:
 
 
 def _is_among(word: str, others: set[str]) -> bool:
-    """Return whether a word, or one that begins like it, is among ``others``: "allergy" is in "allergic"."""
+    """Return whether a word, or one with the same beginning, is among ``others``: "allergy" matches "allergic"."""
     if word.isascii():
         start = word[: max(4, len(word) - 3)]
         return word in others or (len(word) > 4 and any(other.startswith(start) for other in others))
     return any(other.startswith(word[: max(2, len(word) - 3)]) for other in others)
 
 
-# Keep what was drawn.
+# Storing the drawn pieces.
 
 
 def keep(
@@ -298,15 +298,15 @@ def keep(
     own_words: Callable[[str], str | None] = lambda said: said,
     taint: tuple[str, ...] = (),
 ) -> Iterator[tuple[DrawnPiece, Decision]]:
-    """Offer pieces to the gate, each as drawn from its turns, and yield what became of those that are news.
+    """Offer pieces to the gate, each as drawn from its turns, and yield the decisions on those that are new.
 
     Args:
-        archive: Where they are kept.
-        pieces: What was drawn, oldest first.
-        origin: Whose it is, in which session.
+        archive: The archive that stores them.
+        pieces: The drawn pieces, oldest first.
+        origin: The user and the session.
         consented: Whether the user agreed to long-term memory.
-        own_words: Levels what the user said as a turn does.
-        taint: What may have steered the user's words, where the channel cannot tell them from others'.
+        own_words: Normalises what the user said as a turn does.
+        taint: Origins that may have steered the user's words, if the channel cannot tell them from others'.
     """
     for piece in pieces:
         last = piece.turns[-1]
@@ -318,7 +318,7 @@ def keep(
         whose = origin._replace(turn_id=last.turn_id, user_text=said, taint=taint, parents=parents)
         other = _other_value(piece, near)
         if other is not None and other.created_at > last.at:
-            continue  # what was said later holds
+            continue  # the later statement holds
         replaced = other.id if other is not None and piece.corrects else None
         day = date.fromisoformat(last.at[:10]) if last.at else archive.today()
         draft = draft_from_tool(piece.text, whose, supersedes=replaced, today=day)
@@ -328,7 +328,7 @@ def keep(
 
 
 def covers(record: Record, text: str) -> bool:
-    """Return whether a record tells all that ``text`` does, in whatever order.
+    """Return whether a record says all that ``text`` does, in any order.
 
     >>> from ..record.record import Record
     >>> nurse = Record("1", "Ada is a nurse living in Porto", "ada", "2026-01-01T00:00:00Z")
@@ -343,7 +343,7 @@ def covers(record: Record, text: str) -> bool:
 
 
 def _other_value(piece: DrawnPiece, near: Sequence[Record]) -> Record | None:
-    """Return the record that says another value of the same; of what may have several there is none."""
+    """Return the record that states another value of the same; None if there may be several values."""
     slot = slot_of(piece.text)
     if slot is None:
         return None

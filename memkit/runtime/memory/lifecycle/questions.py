@@ -1,8 +1,8 @@
-"""What stands open in a corpus: statements that cannot both be true, and successions that two branches saw differently.
+"""Open questions in a corpus: statements that cannot both be true, and successions that two branches saw differently.
 
-It is computed from the lines that are here, wherever they came from, and not remembered from a write. Whether two texts
-contradict each other never changes, so each record is compared once when it became live, with those that speak of
-the same; that they were is noted in the index, and a question asked again reads only what was found.
+They are computed from the lines present, wherever these came from, and not remembered from a write. Whether two texts
+contradict each other never changes, so each record is compared once when it becomes live, with those on the same
+subject; the index notes that this was done, and a repeated query reads only the results.
 """
 
 import json
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ..record.events import Event
 
 AT_ONCE = 500
-"""So many records are read together: of a new store all have to be looked at, and there may be a million."""
+"""How many records are read together: in a new store all have to be examined, possibly a million."""
 MOST_COMPARED = 20
-"""So many of the newest records that speak of the same: who says one thing in a hundred ways has twenty questions."""
+"""How many of the newest records on the same subject are compared: a hundred variants still yield twenty questions."""
 UNLOOKED = """SELECT document, coalesce(present, written) FROM records INDEXED BY unlooked
               WHERE NOT looked AND status='live'
               ORDER BY document DESC LIMIT ?"""
@@ -34,47 +34,47 @@ SPEAKING = """SELECT coalesce(present, written) FROM statements CROSS JOIN recor
 CLASHING = """SELECT coalesce(a.present, a.written), coalesce(b.present, b.written)
               FROM clashes CROSS JOIN records AS a ON a.id=one CROSS JOIN records AS b ON b.id=other
               WHERE +a.status='live' AND +b.status='live' ORDER BY one, other"""
-"""Pairs first: there are few of them, and many live records."""
+"""Starts from the pairs: there are few of them, and many live records."""
 HOLDS_AGAINST = "holds_against"
-"""What a person's word that a record holds names: the other records of the question."""
+"""Field of a person's verdict that names the other records of the question."""
 STATUS = "SELECT status FROM records WHERE id=?"
 
 
 class OpenQuestion(NamedTuple):
-    """Records of which a person has to say which holds."""
+    """Records of which a person has to say which one holds."""
 
     kind: str
     """contradiction | two_successors | of_rejected"""
     ids: tuple[str, ...]
-    """The live ones, oldest first; where one was rejected that another takes the place of, that one last."""
+    """The live ones, oldest first; if a rejected one was replaced by another, the rejected one last."""
     user_id: str
     why: str
 
     def to_data(self) -> dict[str, object]:
-        """Return the question as ``--json`` prints it."""
+        """Return the question in the form that ``--json`` prints."""
         return {**self._asdict(), "ids": list(self.ids)}
 
 
 class Resolution(NamedTuple):
-    """Which record holds, and what has to be said for it."""
+    """The record that holds, and the lines that this requires."""
 
     id: str
     since: str
     ended: tuple[str, ...]
-    """The records that were true until then, and are history now."""
+    """The records that were true until then and are now history."""
     against: Mapping[str, JSON]
-    """What the person's word names: the other records of its questions."""
+    """What the person's verdict names: the other records of its questions."""
     dates: Mapping[str, JSON]
-    """The date that the record is given, where it has another one."""
+    """The date that the record is given, if it has a different one."""
     revokes: tuple[str, ...]
-    """What a person said, without knowing of this word, where another of them was to hold against it."""
+    """Earlier verdicts, given without knowing of this one, that held another record against it."""
 
 
 def resolution(index: Index, winner: Record, since: str | None, now: datetime) -> Resolution:
-    """Return what it takes to say that a record in an open question holds.
+    """Return what is needed to declare that a record in an open question holds.
 
     Raises:
-        NotAllowed: No open question is about it.
+        NotAllowed: No open question concerns it.
     """
     from ..record.events import successor_named
 
@@ -93,9 +93,9 @@ def resolution(index: Index, winner: Record, since: str | None, now: datetime) -
 
 
 def open_questions(index: Index, names: Iterable[str], now: datetime, most: int | None = None) -> list[OpenQuestion]:
-    """Return what stands open in some corpora; one that gained nothing since nothing stood open in it is not opened.
+    """Return the open questions of some corpora; one without questions and without new lines is not opened.
 
-    Records that nobody looked at yet are compared first, in each corpus at ``most`` so many of them.
+    Records not examined yet are compared first, at most ``most`` in each corpus.
     """
     asked = (name for name in names if not index.catalogue.is_settled(name))
     return [question for name in asked for question in index.noting(partial(_of_corpus, index, name, now, most))]
@@ -119,7 +119,7 @@ def _of_corpus(index: Index, name: str, now: datetime, most: int | None) -> list
 
 
 def _look(sql: sqlite3.Connection, most: int | None) -> None:
-    """Compare the live records that nobody looked at yet, the newest first, with those that speak of the same."""
+    """Compare the live records not examined yet, newest first, with those on the same subject."""
     for document, data in _unlooked(sql, most):
         record = Record.from_checked(json.loads(data))
         if item_of(record):
@@ -137,7 +137,7 @@ def _look(sql: sqlite3.Connection, most: int | None) -> None:
 
 
 def _unlooked(sql: sqlite3.Connection, most: int | None) -> Iterator[tuple[int, str]]:
-    """Yield the live records that nobody looked at, at ``most`` so many; each is looked at before the next is asked."""
+    """Yield at most ``most`` live records not examined yet; each is examined before the next is fetched."""
     left = most if most is not None else sys.maxsize
     while left > 0 and (some := sql.execute(UNLOOKED, (min(left, AT_ONCE),)).fetchall()):
         left -= len(some)
@@ -145,7 +145,7 @@ def _unlooked(sql: sqlite3.Connection, most: int | None) -> Iterator[tuple[int, 
 
 
 def _mark(ground: tuple[str, ...]) -> int:
-    """Return a ground as a number that SQLite holds."""
+    """Return a ground as a number that SQLite can hold."""
     return int.from_bytes(blake2b("\0".join(ground).encode(), digest_size=8).digest(), signed=True)
 
 
@@ -155,7 +155,7 @@ def _concern_the_same(one: Record, other: Record) -> bool:
 
 
 def contradicted_by(record: Record) -> list[str]:
-    """Return the ids that a record names as what it contradicts: the gate, or a model, found them when it came."""
+    """Return the ids that a record names as contradicted: the gate, or a model, found them when it was written."""
     named = record.extra.get("contradicts")
     return [id for id in named if isinstance(id, str)] if isinstance(named, list | tuple) else []
 
@@ -163,7 +163,7 @@ def contradicted_by(record: Record) -> list[str]:
 def _of_parted(
     sql: sqlite3.Connection, id: str, writers_of: Callable[[str], Collection[str]]
 ) -> Iterator[OpenQuestion]:
-    """Yield what is open about a record that has several successors, or one although it was rejected."""
+    """Yield the questions about a record with several successors, or with one although it was rejected."""
     from ..index.standing import came_after
 
     ends = sorted({one.id: one for one in came_after(sql, id) if _status(sql, one.id) == "live"}.items())
@@ -173,7 +173,7 @@ def _of_parted(
     if _status(sql, id) == "rejected":
         rejected_by = {row[0] for row in sql.execute("SELECT writer FROM events WHERE target=? AND op='reject'", (id,))}
         for end, record in ends:
-            # Whoever rejected a value and wrote what follows it knew of both.
+            # A writer who rejected a value and wrote its successor knew of both.
             if rejected_by.isdisjoint(writers_of(end)) and id not in _held_against(sql, end):
                 why = f"It takes the place of {id}, which was rejected elsewhere."
                 yield OpenQuestion("of_rejected", (end, id), record.user_id, why)

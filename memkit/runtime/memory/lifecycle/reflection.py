@@ -1,12 +1,12 @@
 """Reflection: what many records say together, in levels, each a summary that names the records it was drawn from.
 
-A *session* is told by what it was about, a *topic* by how it hangs together with others, a *profile* by what is told of
-the user; a level may be drawn from the one below. Rules only put together what records say; ``infer`` may find better
-words, for the same records. A conclusion holds as long as what it was drawn from: once a parent is corrected, rejected,
-taken back or over, it is stale, and no search returns it.
+A *session* is summarised by its subjects, a *topic* by its relations to others, a *profile* by what is told of the
+user; a level may be drawn from the one below. Rules only combine what records say; ``infer`` may find better words for
+the same records. A conclusion holds as long as its sources: once a parent is corrected, rejected, revoked or no longer
+valid, it is stale, and no search returns it.
 
-Only clean live records of the user alone are drawn from. Nothing here writes: an ``ArchiveChange`` offers the plan to
-the gate, in the name of a program and with the least trust of the parents.
+Only clean live records of the user alone are used. Nothing is written here: an ``ArchiveChange`` offers the plan to
+the gate, in the name of a program and with the lowest trust of the parents.
 """
 
 import re
@@ -25,16 +25,16 @@ LEVELS = ("session", "topic", "profile")
 LEVEL = "reflection"
 """Key of a conclusion; its value is the level."""
 OF = "reflects"
-"""Key of what a conclusion is about: a session, the id of a thing, or the user."""
+"""Key for the subject of a conclusion: a session, the id of a thing, or the user."""
 FEWEST = 3
-"""Fewer records say nothing together that they do not say alone."""
+"""Fewer records say nothing together that they do not say separately."""
 MOST_PARENTS = 40
-"""A conclusion rests on the newest, of which at most half say that two names are of one thing."""
+"""A conclusion rests on the newest, at most half of which identify two names."""
 MOST_TOLD = 8
 LONGEST = 160
 
 Infer = Callable[[str, Sequence[Record]], str | None]
-"""Says of a topic in fewer words what records say together, or None where that failed."""
+"""Returns a shorter text on what records say together about a topic, or None if that failed."""
 Naming = tuple[frozenset[str], tuple[Record, ...]]
 """All names of a thing that has several, and the records that say so."""
 
@@ -50,15 +50,15 @@ class Conclusion(NamedTuple):
     below: tuple[tuple[str, str], ...] = ()
     """Level and subject of the conclusions that it was drawn from."""
     inferred: bool = False
-    """Whether a model found the words, which a person has checked no more than any other words of a model."""
+    """Whether a model chose the words, which a person has checked no more than any other words of a model."""
 
 
 class Reflection(NamedTuple):
-    """What a reflection would write down, and which conclusions it would take back."""
+    """The conclusions that a reflection would write, and those that it would retire."""
 
     conclusions: tuple[Conclusion, ...] = ()
     stale: tuple[Record, ...] = ()
-    """Conclusions that hold no more, and that nothing takes the place of."""
+    """Conclusions that no longer hold and are not replaced."""
 
     def __bool__(self) -> bool:
         """Return whether there is anything to do."""
@@ -66,19 +66,19 @@ class Reflection(NamedTuple):
 
 
 class Concluded(NamedTuple):
-    """A conclusion that was written down."""
+    """A conclusion that was written."""
 
     id: str
     conclusion: Conclusion
 
 
 class Reflected(NamedTuple):
-    """What a reflection did."""
+    """The results of a reflection."""
 
     drawn: tuple[Concluded, ...] = ()
     stale: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    """What the gate did not admit, one sentence each, without repeating it."""
+    """What the gate did not admit, one sentence each, without quoting it."""
 
 
 def is_conclusion(record: Record) -> bool:
@@ -95,7 +95,7 @@ def reflection(
     is_stale: Callable[[Record], bool],
     infer: Infer | None = None,
 ) -> Reflection:
-    """Return what the clean live ``records`` of a user say together that no standing conclusion says already."""
+    """Return what a user's clean live ``records`` say together, except what standing conclusions already say."""
     own = [one for one in records if one.user_id == user_id and not one.taint and one.scope == "user"]
     standing = {(str(one.extra[LEVEL]), str(one.extra.get(OF))): one for one in own if is_conclusion(one)}
     told = [one for one in own if not is_conclusion(one) and is_valid(one, now)]
@@ -127,7 +127,7 @@ def _conclusion(
     naming: Sequence[Naming],
     below: Iterable[tuple[str, str]] = (),
 ) -> Conclusion:
-    """Return a conclusion that rests as well on what told it that two names are of one thing."""
+    """Return a conclusion that rests also on the records identifying the names it uses."""
     extra: dict[str, JSON] = {LEVEL: level, OF: of}
     named = {one.id: one for names, told in naming if _names_one(text, names) for one in told[-MOST_TOLD:]}
     named = {one.id: one for one in [*named.values()][-MOST_PARENTS // 2 :]}
@@ -146,7 +146,7 @@ def _conclusion(
 
 
 def _naming(records: Iterable[Record]) -> list[Naming]:
-    """Return of each thing that has several names all of them, and the records that say so."""
+    """Return all names of each thing that has several, with the records that say so."""
     found: list[Naming] = []
     for record in records:
         for told in kept_relations(record.relation):
@@ -160,12 +160,12 @@ def _naming(records: Iterable[Record]) -> list[Naming]:
 
 
 def _names_one(text: str, names: Iterable[str]) -> bool:
-    """Return whether one of ``names`` stands in ``text``, even one that ends in a sign: "C++"."""
+    """Return whether ``text`` contains one of ``names``, even one that ends in a symbol: "C++"."""
     return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names)
 
 
 def _sessions(records: Sequence[Record], graph: RelationGraph, naming: Sequence[Naming]) -> Iterator[Conclusion]:
-    """Yield of each session that left several records what it was about."""
+    """Yield the subjects of each session that left several records."""
     names = _names_by_record(graph)
     sessions: dict[str, list[Record]] = defaultdict(list)
     for record in records:
@@ -184,7 +184,7 @@ def _sessions(records: Sequence[Record], graph: RelationGraph, naming: Sequence[
 def _topics(
     records: Sequence[Record], graph: RelationGraph, naming: Sequence[Naming], user_id: str, now: datetime
 ) -> Iterator[Conclusion]:
-    """Yield of everybody and everything that several records tell of how it hangs together with others."""
+    """Yield the topics: people and things whose relations several records state."""
     by_id = {record.id: record for record in records}
     names = {node.id: node.name for node in graph.nodes}
     ties: dict[str, list[Tie]] = defaultdict(list)
@@ -202,7 +202,7 @@ def _topics(
 def _profiles(
     records: Sequence[Record], graph: RelationGraph, naming: Sequence[Naming], user_id: str, now: datetime
 ) -> Iterator[Conclusion]:
-    """Yield what the records tell of the user: how they hang together with others, and what they prefer."""
+    """Yield what the records say about the user: relations and preferences."""
     by_id = {record.id: record for record in records}
     names = {node.id: node.name for node in graph.nodes}
     me = f"={user_id}"
@@ -221,7 +221,7 @@ def _profiles(
 
 
 def _standing(graph: RelationGraph, by_id: Mapping[str, Record], now: datetime) -> Iterator[Tie]:
-    """Yield the ties that hold now and that records say which may be drawn from."""
+    """Yield the ties that hold now and rest on records that may be used."""
     today = now.date().isoformat()
     for tie in graph.edges:
         if not tie.tainted and tie.holds(today, today) and all(id in by_id for id in tie.record_ids):
@@ -229,7 +229,7 @@ def _standing(graph: RelationGraph, by_id: Mapping[str, Record], now: datetime) 
 
 
 def _said(tie: Tie, id: str, names: Mapping[str, str]) -> str:
-    """Return a tie as it is said of one of its ends."""
+    """Return a tie as a statement about one of its ends."""
     since = f" (since {tie.valid_from})" if tie.valid_from else ""
     source = "" if tie.source == id else f"{names[tie.source]} "
     if tie.relation.endswith(" of") and not tie.relation.startswith("is "):

@@ -1,8 +1,8 @@
 # ruff: noqa: SIM905 (lists of words read better as text)
-"""What many records say, told once and in fewer words, by rules: each fact once, those of one subject on one line.
+"""Summarises many records by rules: each fact once, those of one subject on one line.
 
-Nothing is worded anew. Frames that only say who reported something and words of courtesy go, a statement that another
-one holds goes, and a subject that several share is said once: what is left are the words that were stored.
+Nothing is reworded. Frames that only say who reported something and polite phrases are dropped, a statement contained
+in another is dropped, and a shared subject is written once: what is left are the words that were stored.
 """
 
 import re
@@ -23,14 +23,14 @@ FRAME = regex(
     r"appears|was (?:noted|mentioned|said))|it (?:is|was) worth (?:noting|mentioning))(?: that)?[,:]?\s+)+",
     re.IGNORECASE,
 )
-"""How a report begins that says nothing yet."""
+"""The beginning of a report, before its content."""
 REPORTED = regex(
     r"^(?:[Tt]he user|[Uu]ser) (?:also |again |then |further |briefly |has |just )?(?:said|mentioned|noted|told "
     r"(?:me|us|the (?:agent|assistant))|explained|reported|added|confirmed|shared|stated|repeated|pointed out|recalled|"
     r"remarked|let (?:me|us) know|brought up)(?: (?:again|once more|earlier|in passing))?,?(?: that)?,?\s+"
     r"(?P<who>they|he|she|I)\b"
 )
-"""Who reports something of themselves: what counts is what they say."""
+"""People who report about themselves: only the content counts."""
 COURTESY = regex(
     r"^(?:(?:ok(?:ay)?|thanks?|thank you|great|good|nice|perfect|sure|hello|hi|bye|goodbye|cheers|you're welcome|"
     r"sounds good|all (?:good|fine|clear)|no problem|see you|talk soon|have a (?:nice|good)|that's (?:all|it)|"
@@ -42,7 +42,7 @@ SUBJECT = regex(
     r"^(?P<who>[Tt]he user|User|[A-ZÀ-Þ][\w'’-]+ [A-ZÀ-Þ][\w'’-]+|(?:[Tt]he|[Oo]ur|[Mm]y|[Hh]is|[Hh]er|[Tt]heir)"
     r" [a-z][\w-]+(?: of [A-ZÀ-Þ][\w-]+)?|[A-ZÀ-Þ][\w'’-]+|I|[Ww]e|[Tt]hey|[Hh]e|[Ss]he|[Ii]t) (?=[a-z])"
 )
-"""What a statement begins with that another one may share."""
+"""The beginning of a statement that another one may share."""
 ADVERBS = frozenset("also again then still just finally already later".split())
 
 
@@ -54,7 +54,7 @@ class Told(NamedTuple):
 
 
 def retold(records: Sequence[Record], barred: Callable[[str], bool] = lambda text: False) -> list[str]:
-    """Return what ``records`` say, oldest first, one line a subject and day; days where there are several.
+    """Return the content of ``records``, oldest first, one line per subject and day; with days if there are several.
 
     >>> made = [Record(str(n), text, "ada", "2026-01-02T00:00:00Z") for n, text in enumerate([
     ...     "The user mentioned that they saw a heron.", "By the way, the user bought a lamp and thanked us.",
@@ -85,7 +85,7 @@ def _statements(record: Record) -> Iterator[Told]:
 
 
 def _unframed(text: str) -> str:
-    """Return a sentence without what only says that somebody said it.
+    """Return a sentence without a frame that only says that somebody said it.
 
     >>> _unframed("By the way, the user mentioned that they like tea"), _unframed("Bob said that they lost")
     ('User like tea', 'Bob said that they lost')
@@ -100,7 +100,7 @@ def _unframed(text: str) -> str:
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """Return what a statement is about, and what it says of that; no subject where none is plain."""
+    """Split a statement into its subject and what it says about it; the subject is empty if none is plain."""
     match = SUBJECT.match(text)
     if match is None:
         return "", text
@@ -111,7 +111,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _once(told: Sequence[Told]) -> list[Told]:
-    """Return statements without those whose every word another one has in the same sense, the fullest staying."""
+    """Return statements without those whose words another contains in the same sense; the fullest remains."""
     kept: list[tuple[Told, tuple[str, ...], tuple[str, ...]]] = []
     for one in told:
         mine, sense = tuple(content_words(one.text)), _sense(one.text)
@@ -123,11 +123,11 @@ def _once(told: Sequence[Told]) -> list[Told]:
 
 
 def _is_within(some: Sequence[str], more: Sequence[str]) -> bool:
-    """Return whether words stand among others in their order; who did what to whom is a matter of order."""
+    """Return whether words occur among others in order; order decides who did what to whom."""
     rest = iter(more)
     return all(word in rest for word in some)
 
 
 def _sense(text: str) -> tuple[str, ...]:
-    """Return the negations and numbers of a statement: where these differ, nothing is the same."""
+    """Return the negations and numbers of a statement: where these differ, statements differ."""
     return tuple(sorted(word for word in words(text) if is_negation(word) or is_number(word)))

@@ -1,9 +1,9 @@
-"""Revocation: everything that a session or a source gave to memory, and everything that was made of it.
+"""Revocation: everything that a session or a source gave to memory, and everything derived from it.
 
-Derived is what the archive says is derived: a record that supersedes, merges, restores or names in ``derived_from``
-one that goes; evidence, doubts and changes that the source gave to other records; and core edits of the source, edits
-that hold a line of these, and edits of a program that repeat a record that goes. What a person or the user took away
-(forgotten, rejected, consent) stays taken away.
+Derived is what the archive says is derived: a record that supersedes, merges, restores or names in ``derived_from`` a
+revoked one; evidence, doubts and changes that the source contributed to other records; and core edits of the source,
+edits that contain a line of these, and a program's edits that repeat a revoked record. What a person or the user
+removed (forgotten, rejected, consent) stays removed.
 """
 
 from collections import defaultdict
@@ -19,38 +19,38 @@ from ..record.lines import JSON
 from ..record.record import PERSONS, Record, replaced_by
 
 GIVEN = ("evidence", "confirm", "contradict", "update", "approve", "restore", "supersede")
-"""What is taken back of the things that a source said about records of others."""
+"""The operations of a source on other sources' records that are revoked."""
 PARENTS = ("derived_from", "restores")
-"""Fields beside ``supersedes`` and ``merges`` that name what a record was made of."""
+"""Fields besides ``supersedes`` and ``merges`` that name what a record was made of."""
 REPEATS = 0.9
-"""From so much likeness on a line of core memory repeats a record."""
+"""The likeness from which a line of core memory counts as repeating a record."""
 
 
 class RevokedSource(NamedTuple):
-    """Where something came from."""
+    """A source of memory."""
 
     session_id: str | None = None
     source_url: str | None = None
 
     def gave(self, thing: Record | Event) -> bool:
-        """Return whether a record or an event came from here."""
+        """Return whether a record or an event came from this source."""
         if self.session_id is not None and thing.session_id == self.session_id:
             return True
         url = thing.fields.get("source_url") if isinstance(thing, Event) else thing.source_url
         return self.source_url is not None and url == self.source_url
 
     def __str__(self) -> str:
-        """Return how a person would call it."""
+        """Return its readable name."""
         name = f"session {self.session_id}" if self.session_id is not None else f"source {self.source_url}"
         return mask(name)
 
 
 class Revocation(NamedTuple):
-    """What goes with a source, and what comes back for it."""
+    """What is revoked with a source, and what returns in exchange."""
 
     records: tuple[Record, ...] = ()
     marks: tuple[Event, ...] = ()
-    """Evidence, confirmations and the like about records that stay."""
+    """Evidence, confirmations and other marks on records that stay."""
     core: tuple[Event, ...] = ()
     """Edits of core sections; the version before each of them returns."""
     revived: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Revocation(NamedTuple):
 
 
 def revocation(source: RevokedSource, corpora: Iterable[CorpusIndex], user_id: str | None = None) -> Revocation:
-    """Return what has to go with ``source``; with ``user_id`` only what that user's part in it led to."""
+    """Return what must be revoked with ``source``; with ``user_id``, only the consequences of that user's part."""
     opened = list(corpora)
     records = {record.id: record for corpus in opened for record, _ in corpus.everything()}
     edits = {event.id: event for corpus in opened for event, trust in core_edits(corpus) if trust != "rejected"}
@@ -76,7 +76,7 @@ def _gave(source: RevokedSource, thing: Record | Event, user_id: str | None) -> 
 
 
 def _closure(made_of: Mapping[str, Collection[str]], seeds: Collection[str]) -> set[str]:
-    """Return ``seeds`` and everything made of them, records and edits of core memory, however many steps away."""
+    """Return ``seeds`` and everything derived from them, records and core edits, over any number of steps."""
     children: dict[str, list[str]] = defaultdict(list)
     for id, parents in made_of.items():
         for parent in parents:
@@ -119,7 +119,7 @@ def _of_corpus(
 
 
 def _revived(corpus: CorpusIndex, events: Sequence[Event], going: Collection[str]) -> Iterable[str]:
-    """Yield the superseded records all of whose successors go."""
+    """Yield the superseded records whose successors are all revoked."""
     successors: dict[str, set[str]] = defaultdict(set)
     for record, _ in corpus.everything():
         if record.supersedes:
@@ -142,7 +142,7 @@ def _core(
     going_ids: Collection[str],
     user_id: str | None,
 ) -> Iterable[Event]:
-    """Yield the edits of core sections that the source made or that were composed from what it gave."""
+    """Yield the core edits that the source made or that were composed from its content."""
     going = [records[id] for id in sorted(going_ids) if id in records]
     before: dict[tuple[str | None, str], list[str]] = defaultdict(list)
     tainted: dict[tuple[str | None, str], set[str]] = defaultdict(set)

@@ -1,21 +1,21 @@
 # ruff: noqa: SIM905 (lists of words read better as text)
-"""What takes the place of a record: one record for several, or a new wording for one.
+"""Successors of records: one record replacing several, or a new wording for one.
 
-A new wording comes from what a person says about the old one, by rules that can be foretold:
+A new wording is computed from a person's feedback on the old one, by predictable rules:
 
 ====================================  ==========================================================
-feedback                              what becomes of the text
+feedback                              effect on the text
 ====================================  ==========================================================
 ``Paris, not Berlin``                 Berlin is replaced by Paris; ``instead of``, ``rather than`` and
                                       ``not Berlin but Paris`` do the same
 ``change Berlin to Paris``            the same, as do ``replace … with …`` and ``Berlin -> Paris``
 ``it is Paris``, ``should be Paris``  the value that the text states becomes Paris
-``add in the winter``                 the words are put at the end
-``remove in the winter``              the words are taken out
+``add in the winter``                 the words are appended
+``remove in the winter``              the words are removed
 ``say: Ada moved to Paris``           the whole text
 ====================================  ==========================================================
 
-What is to be replaced or removed must stand in the text exactly once. Anything else is not understood, and nothing is
+Text to be replaced or removed must occur exactly once. Anything else is not understood, and nothing is
 guessed.
 """
 
@@ -31,14 +31,14 @@ from ..record.record import BESIDE_DRAFT, FIELDS, TRUSTS, Draft, Record, audienc
 from ..words.text import plain, regex
 
 CORRECTED_BY_PERSON = 0.95
-"""How sure what a person corrected is."""
+"""The confidence of a person's correction."""
 
 
 def merged_draft(parents: Sequence[Record], text: str | None = None, reason: str = "") -> Draft:
-    """Return the offer that takes the place of ``parents``: mean confidence, all tags, and ``text`` or their own words.
+    """Return the draft that replaces ``parents``: mean confidence, all tags, and ``text`` or their own words.
 
     Raises:
-        InvalidRecord: There are fewer than two, or they are not of one user and scope.
+        InvalidRecord: There are fewer than two, or they differ in user or scope.
     """
     if len({record.id for record in parents}) < 2:
         raise InvalidRecord("Merging takes two records or more. Give another id.")
@@ -55,23 +55,23 @@ def merged_draft(parents: Sequence[Record], text: str | None = None, reason: str
 
 
 def corrected_draft(old: Record, text: str, *, by_person: bool, reason: str = "") -> Draft:
-    """Return the offer of ``text`` in the place of ``old``, with what its fields say that a correction takes over."""
+    """Return the draft of ``text`` replacing ``old``, with the fields that a correction inherits."""
     told = {name: getattr(old, name) for name, field in FIELDS.items() if field.superseding == "copy"}
     told |= {"text": text, "supersedes": old.id, "source": "explicit" if by_person else "inferred"}
     return _draft(told | ({"confidence": CORRECTED_BY_PERSON} if by_person else {}), {}, reason)
 
 
 def _draft(told: Mapping[str, Any], extra: Mapping[str, JSON], reason: str) -> Draft:
-    """Return the draft that tells these fields of a record, those that no draft has of its own beside them."""
+    """Return the draft with these record fields; those that a draft lacks go to ``extra``."""
     beside = {name: told[name] for name in BESIDE_DRAFT if told.get(name)}
     own = {name: value for name, value in told.items() if name in Draft._fields}
     return Draft(**own, extra={**extra, **beside, **({"reason": reason} if reason else {})})
 
 
 def wording(parents: Sequence[Record]) -> str:
-    """Return what ``parents`` say together, each thing once, the oldest first.
+    """Return what ``parents`` say together, each thing once, oldest first.
 
-    Of those that say the same the fullest speaks, and of those that cannot both be true the one that is worth most.
+    Among equivalent texts the fullest is used, and among contradictory ones that of the weightiest record.
     """
     fullest = [record for record in parents if not any(_says_more(other, record) for other in parents)]
     kept: list[Record] = []
@@ -85,7 +85,7 @@ def wording(parents: Sequence[Record]) -> str:
 
 
 def _says_more(one: Record, other: Record) -> bool:
-    """Return whether ``one`` says all that ``other`` does, in more words or as the worthier of two alike."""
+    """Return whether ``one`` says all that ``other`` does, in more words or as the weightier of two equals."""
     longer = (len(one.text), _worth(one)) > (len(other.text), _worth(other))
     return longer and likeness(one.text, other.text) >= LEAST_ALIKE
 
@@ -96,12 +96,12 @@ def _sentence(text: str) -> str:
 
 
 def _worth(record: Record) -> tuple[int, float, str, str]:
-    """Return what decides between records: trust, then confidence, then which is newer."""
+    """Return the key that decides between records: trust, then confidence, then recency."""
     return TRUSTS.index(record.trust), record.confidence, record.created_at, record.id
 
 
 def _date(dates: Sequence[str | None], pick: Callable[..., str]) -> str | None:
-    """Return the earliest or the latest date; none where one of the records always held."""
+    """Return the earliest or the latest date; None if one of the records always held."""
     known = [date for date in dates if date]
     return pick(known, key=parse_time) if len(known) == len(dates) else None
 
@@ -115,7 +115,7 @@ MERGED: Mapping[str, Callable[[Sequence[Any], Any], Any]] = {
     "first": lambda values, best: _date(values, min),
     "last": lambda values, best: _date(values, max),
 }
-"""What several parents give to one record, of their values and the best parent's."""
+"""How the values of several parents are combined, given those values and the best parent's."""
 
 
 LEAD_IN = regex(
@@ -141,7 +141,7 @@ VERDICT = regex(
     r"(?i)(?:not|no longer|more|less|too|very|a bit|wrong|false|true|right|correct|incorrect|outdated|old|obsolete|over"
     r"|gone|fine|ok|okay|unclear|vague|shorter|longer|clearer|nicer|better|simpler|briefer)\b"
 )
-"""Beginnings of what says how a statement is, and not what it should say."""
+"""Beginnings of feedback that describes the statement instead of giving its new content."""
 COPULA = regex(r"(?i)(?:\b(?:is|are|was|were|am)|=)\s+(?:(?:called|named)\s+)?(?P<value>[^,;]+?)[.!]*\s*$")
 ADD = regex(r"(?i)^(?:please\s+)?(?:add|append|also mention|mention|also note|note)\s*:?\s+(?:that\s+)?(?P<new>.+)$")
 REMOVE = regex(
@@ -153,12 +153,12 @@ GOES_ON = frozenset(
     """in on at with without for since from to by during every and or but because when after before until if
     unless""".split()
 )
-"""First words of what goes on a sentence instead of beginning one."""
+"""First words that continue a sentence instead of beginning one."""
 QUOTES = "\"'“”‘’«»`"
 
 
 def refined(text: str, feedback: str) -> str | None:
-    """Return ``text`` as ``feedback`` wants it, or None where that is not understood or changes nothing.
+    """Return ``text`` changed as ``feedback`` asks, or None if that is not understood or changes nothing.
 
     >>> refined("Ada lives in Berlin", "She lives in Paris, not Berlin")
     'Ada lives in Paris'
@@ -232,11 +232,11 @@ def _value(text: str, said: str) -> str | None:
 
 
 RULES: tuple[Callable[[str, str], str | None], ...] = (_whole, _changed, _removed, _added, _other_value, _value)
-"""Asked in this order; the first that understands the feedback answers."""
+"""Tried in this order; the first that understands the feedback answers."""
 
 
 def _without_what_stands(before: str, new: str) -> str:
-    """Return ``new`` without the words that lead to its value in the text as well: "she lives in Paris" is "Paris"."""
+    """Return ``new`` without words that also precede the value in the text: "she lives in Paris" becomes "Paris"."""
     leading, words = [_level(word) for word in before.split()], new.split(" ")
     for count in range(min(len(leading), len(words) - 1), 0, -1):
         for start in range(len(words) - count):
@@ -246,7 +246,7 @@ def _without_what_stands(before: str, new: str) -> str:
 
 
 def _level(word: str) -> str:
-    """Return a word as it is compared: the user prefers what I prefer."""
+    """Return a word in the form used for comparison: the user prefers what I prefer."""
     return word.lower().removesuffix("s")
 
 
@@ -256,7 +256,7 @@ def _replaced(text: str, old: str, new: str) -> str | None:
 
 
 def _only_place(text: str, part: str) -> tuple[int, int] | None:
-    """Return where ``part`` stands in ``text``, as whole words and in any case, if it does exactly once."""
+    """Return the position of ``part`` in ``text``, as whole words and ignoring case, if it occurs exactly once."""
     if not part:
         return None
     found = [match.span() for match in re.finditer(rf"(?<!\w){re.escape(part)}(?!\w)", text, re.IGNORECASE)]
@@ -264,6 +264,6 @@ def _only_place(text: str, part: str) -> tuple[int, int] | None:
 
 
 def _bare(part: str, *, end: bool = True) -> str:
-    """Return ``part`` without quotation marks around it and, where it is part of a sentence, without its full stop."""
+    """Return ``part`` without enclosing quotation marks and, as part of a sentence, without its full stop."""
     inner = part.strip()
     return (inner.rstrip(".!") if end else inner).strip(QUOTES).strip()

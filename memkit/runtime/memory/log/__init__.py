@@ -1,1 +1,1 @@
-"""Where what was remembered is written: lines appended to shards, and what may be wrong with them."""
+"""The log: lines appended to shards, and the faults that these may have."""

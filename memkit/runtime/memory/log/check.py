@@ -1,6 +1,6 @@
-"""What the bytes of a shard hold, also where a merge, an editor or a crash broke them, and what is wrong with them.
+"""Parses the bytes of a shard, even if a merge, an editor or a crash broke them, and reports the faults.
 
-By file and line, for a person to look at and for ``fsck --fix`` to repair.
+Faults are reported by file and line, for a person to look at and for ``fsck --fix`` to repair.
 """
 
 import re
@@ -17,32 +17,32 @@ from .log import Log
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARKER = re.compile(rb"(<{7,}|\|{7,}|={7,}|>{7,})( .*)?")
-"""Git's mark of a conflict. Inside another conflict it is longer than seven signs."""
+"""Git's conflict marker. Inside another conflict it is longer than seven characters."""
 INSIDE = re.compile(r"[ \t\r]*[,}\]]")
-"""What follows an object that is a part of another one."""
+"""What follows an object that is part of another one."""
 MOST_MISSES = 1000
-"""So many places of a broken line are tried in vain for the start of a whole one."""
+"""The most places of a broken line that are tried in vain as the start of a whole one."""
 
 
 class ShardPiece(NamedTuple):
-    """One line of a shard, a part of one that holds several, or what is no line at all."""
+    """One line of a shard, a part of a line that holds several, or bytes that are no line at all."""
 
     number: int
-    """The line of the file, from 1."""
+    """The line number in the file, from 1."""
     content: bytes
-    """Without the line's end."""
+    """Without the line end."""
     data: Mapping[str, JSON] | None = None
-    """What it says, when it is a valid line."""
+    """The parsed content, if it is a valid line."""
     id: str = ""
     flaw: str = ""
-    """The code of what is wrong with it."""
+    """The code of its fault."""
     message: str = ""
     stays: bool = True
     """Whether a repair leaves it in the shard."""
 
 
 def pieces(data: bytes) -> Iterator[ShardPiece]:
-    """Yield everything that the bytes of a shard hold, in their order; nothing that can be parsed is missing."""
+    """Yield everything that the bytes of a shard contain, in order; nothing that can be parsed is missing."""
     *whole, tail = data.split(b"\n")
     for number, line in enumerate(whole, 1):
         yield from _pieces_of(number, line, is_last=False)
@@ -50,7 +50,7 @@ def pieces(data: bytes) -> Iterator[ShardPiece]:
 
 
 def checked_id(data: Mapping[str, JSON]) -> str:
-    """Return the id of a parsed line, or raise InvalidRecord saying why it is no line of the archive."""
+    """Return the id of a parsed line; raise InvalidRecord saying why it is not a line of the archive."""
     corpus_of(data)
     if "op" in data:
         return Event.from_data(data).id
@@ -59,7 +59,7 @@ def checked_id(data: Mapping[str, JSON]) -> str:
 
 
 def flawed(line: bytes, reason: str) -> tuple[str, str]:
-    """Return the code of what is wrong with a line that cannot be read, and a sentence about it."""
+    """Return the code of an unreadable line's fault, and a sentence about it."""
     found = (piece for piece in _pieces_of(1, line, is_last=False) if piece.flaw)
     return next(((piece.flaw, piece.message) for piece in found), ("not-json", reason))
 
@@ -91,7 +91,7 @@ def _parsed(number: int, content: bytes, data: Mapping[str, JSON]) -> ShardPiece
 
 
 def _broken(number: int, content: bytes, reason: str, *, is_last: bool) -> Iterator[ShardPiece]:
-    """Yield the whole lines that a broken one holds, after what is left of it."""
+    """Yield the whole lines within a broken one, after what is left of it."""
     found = list(_whole_lines(content))
     rest = _without(content, found)
     if found:
@@ -116,11 +116,11 @@ def _marker(number: int, content: bytes) -> ShardPiece:
 
 
 def _whole_lines(content: bytes) -> Iterator[tuple[int, int, Mapping[str, JSON]]]:
-    """Yield from where to where valid lines stand in a broken one.
+    """Yield the spans of valid lines within a broken one.
 
-    An object that is only a part of a torn line, which a comma or a bracket follows, is never taken for a line.
+    An object that is only a part of a torn line, being followed by a comma or a bracket, is never taken for a line.
     """
-    text = content.decode("latin-1")  # one letter a byte, so that places in the text are places in the bytes
+    text = content.decode("latin-1")  # one character per byte, so that positions in the text are positions in the bytes
     start, missed = text.find('{"'), 0
     while start >= 0 and missed < MOST_MISSES:
         end = _end_of_line(content, text, start)
@@ -132,7 +132,7 @@ def _whole_lines(content: bytes) -> Iterator[tuple[int, int, Mapping[str, JSON]]
 
 
 def _end_of_line(content: bytes, text: str, start: int) -> int:
-    """Return where the valid line that begins at ``start`` ends, or 0 when none does."""
+    """Return the end of the valid line that begins at ``start``, or 0 if there is none."""
     try:
         _, end = DECODER.raw_decode(text, start)
         checked_id(decode_line(content[start:end]))
@@ -154,7 +154,7 @@ ABOUT_A_RECORD = (
 
 
 class Examined(NamedTuple):
-    """A shard, what it holds, and what is wrong with it."""
+    """A shard, its content, and its faults."""
 
     path: str
     """Relative to the store."""
@@ -164,14 +164,14 @@ class Examined(NamedTuple):
 
 
 def problems(log: Log) -> list[ShardProblem]:
-    """Return everything that is wrong with the shards of a log, in their order."""
+    """Return all faults in the shards of a log, in order."""
     return [problem for shard in examined(log) for problem in shard.problems]
 
 
 def examined(log: Log) -> Iterator[Examined]:
-    """Yield every shard of a log, taken apart; an id is compared with those of all shards before.
+    """Yield every shard of a log, parsed; ids are compared with those of all earlier shards.
 
-    Of the lines before only those are held whose id comes again, which are found first: most ids come once.
+    Only earlier lines with recurring ids are held, which are determined first: most ids occur once.
     """
     repeated = _repeated_ids(log)
     seen: dict[str, tuple[str, int, bytes]] = {}
@@ -193,17 +193,17 @@ def examined(log: Log) -> Iterator[Examined]:
 
 SPELLED_ID = re.compile(rb'"id"\s*:\s*"([^"\\]*)"')
 ODD_ID = re.compile(rb'"id"\s*:\s*"[^"\\]*\\|\\u006[49]', re.IGNORECASE)
-"""An id, or the word itself, in a spelling that looking at the bytes does not show."""
+"""An id, or the key itself, in a spelling that comparing bytes does not reveal."""
 
 
 def _repeated_ids(log: Log) -> set[int] | None:
-    """Return the hashes of the ids that may stand in more than one line; None where that cannot be seen."""
+    """Return the hashes of the ids that may occur in several lines; None if that cannot be determined."""
     hashes = array("q")
     for shard in sorted(log.shards()):
         try:
             data = log.read(shard)
         except OSError:
-            continue  # ``examined`` says so
+            continue  # ``examined`` reports it
         if ODD_ID.search(data):
             return None
         hashes.extend(map(hash, SPELLED_ID.findall(data)))
@@ -211,19 +211,19 @@ def _repeated_ids(log: Log) -> set[int] | None:
 
 
 class DanglingEvents:
-    """The events about a record, or about an edit or a proposal that waited for a person, that is in no shard.
+    """Events about a record, edit or waiting proposal that is in no shard.
 
-    That is no damage by itself: a pull may bring an event before its record. It is worth a look when nothing more is
+    That alone is no damage: a pull may bring an event before its record. It is worth a look when nothing more is
     to come.
     """
 
     def __init__(self) -> None:
         self._known: set[int] = set()
-        """Hashes of the ids of lines."""
+        """Hashes of the ids of all lines."""
         self._waiting: list[tuple[int, ShardProblem]] = []
 
     def look_at(self, shard: Examined) -> None:
-        """Take in what a shard holds; nothing of it is kept but what may be named."""
+        """Take in the content of a shard, keeping only what may have to be reported."""
         for piece in shard.pieces:
             data = piece.data or {}
             if data.get("op") in ABOUT_A_RECORD and (target := hash(data["target"])) not in self._known:
@@ -233,7 +233,7 @@ class DanglingEvents:
                 self._known.add(hash(piece.id))
 
     def problems(self) -> list[ShardProblem]:
-        """Return those whose record did not come."""
+        """Return the events whose record did not arrive."""
         return [problem for target, problem in self._waiting if target not in self._known]
 
 
@@ -247,7 +247,7 @@ def _encoding_problems(path: str, data: bytes) -> Iterator[ShardProblem]:
 
 
 def _compared(piece: ShardPiece, path: str, seen: dict[str, tuple[str, int, bytes]]) -> ShardPiece:
-    """Return a piece with what the same id elsewhere makes of it."""
+    """Return a piece with the fault that the same id elsewhere gives it."""
     if piece.data is None:
         return piece
     place, number, earlier = seen.setdefault(piece.id, (path, piece.number, piece.content))
@@ -260,12 +260,12 @@ def _compared(piece: ShardPiece, path: str, seen: dict[str, tuple[str, int, byte
         )
         return piece._replace(flaw="id-conflict", message=message)
     if place != path:
-        return piece  # a shard belongs to its writer: taking a line out of it would cost that writer a conflict
+        return piece  # a shard belongs to its writer: removing a line would cause that writer a conflict
     return piece._replace(flaw="duplicate-line", message=f"The same line stands at line {number}.", stays=False)
 
 
 def says_the_same(piece: ShardPiece, content: bytes) -> bool:
-    """Return whether ``content`` says the same, however it is spaced and sorted and wherever it stands."""
+    """Return whether ``content`` says the same, regardless of spacing, key order and position."""
     if piece.content == content:
         return True
     try:
@@ -275,16 +275,16 @@ def says_the_same(piece: ShardPiece, content: bytes) -> bool:
 
 
 class Sealed(NamedTuple):
-    """How many lines of a log are sealed, and what is wrong with them."""
+    """The number of sealed lines in a log, and the faults among them."""
 
     lines: int
     unreadable: int
-    """Those whose key is not here; that is no damage."""
+    """Lines whose key is not here, which is no damage."""
     problems: tuple[ShardProblem, ...]
 
 
 def sealed_lines(log: Log, sealer: Sealer) -> Sealed:
-    """Return how the sealed lines of a log stand, each damaged one by file and line."""
+    """Return the state of a log's sealed lines, each damaged one by file and line."""
     lines, unreadable, problems = 0, 0, []
     for path, number, data in _sealed_lines(log):
         lines += 1
@@ -305,7 +305,7 @@ def _sealed_lines(log: Log) -> Iterator[tuple[str, int, Mapping[str, JSON]]]:
 
 
 def _parsed_lines(log: Log, holding: bytes) -> Iterator[tuple[str, int, Mapping[str, JSON]]]:
-    """Yield the lines that hold some bytes and can be parsed, with file and number."""
+    """Yield the parseable lines that contain some bytes, with file and number."""
     for shard in sorted(log.shards()):
         data = log.read(shard)
         for number, line in enumerate(data.split(b"\n") if holding in data else (), start=1):
@@ -313,4 +313,4 @@ def _parsed_lines(log: Log, holding: bytes) -> Iterator[tuple[str, int, Mapping[
                 try:
                     yield f"archive/{shard}", number, decode_line(line)
                 except InvalidRecord:
-                    continue  # ``check`` names it
+                    continue  # ``check`` reports it

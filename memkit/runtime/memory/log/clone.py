@@ -1,15 +1,15 @@
-"""What a clone of a store keeps for itself, in folders that nobody else can name.
+"""A clone's own files, in folders whose names nobody else can derive.
 
 A store can come from anywhere, and ``.memkit`` with it: in an archive, with ``git add -f``, by a pull into a folder in
-use. So nothing there is believed for where it lies. Sessions, journals and indexes of a clone are in
-``.memkit/state/NAME`` and ``.memkit/cache/NAME``, where NAME is made of the store's place and of a key that no store
-holds (``machine_key``: this user's, on this machine). Who wants to put something there would have to know the key, so
-no file needs a signature of its own, and what lies anywhere else is not read.
+use. So nothing in it is trusted because of its location. Sessions, journals and indexes of a clone are in
+``.memkit/state/NAME`` and ``.memkit/cache/NAME``, where NAME is derived from the store's location and a key outside of
+every store (``machine_key``: this user's, on this machine). Planting a file there would require the key, so no file
+needs its own signature, and files anywhere else are not read.
 
-The place is the folder's device and inode, which survive a move, and its path, which survives what has no lasting
-inodes. A copy is at neither, and begins anew.
+The location is the folder's device and inode, which survive a move, and its path, which survives on file systems
+without lasting inodes. A copy has neither, and starts anew.
 
-Its files are opened as they are here: in private folders, regular ones, inside of the store.
+All files are opened as in this module: regular files in private folders inside of the store.
 """
 
 import errno
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.lines import LeadsOut, NothingOfItsOwn, StoreReadOnly
 
-try:  # what hashlib brings along costs more time than a search
+try:  # importing hashlib costs more time than a search
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 DENIED = (errno.EROFS, errno.EACCES, errno.EPERM)
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Why a file cannot be opened, or takes nothing more."""
+"""Error numbers for a file that cannot be created or extended."""
 MACHINE = ".memkit"
-"""The folder of a store that holds what belongs to this machine."""
+"""The folder of a store for this machine's files."""
 _OPEN_TO_OTHERS = 0o077
 _IGNORES_ITSELF = b"*\n"
 """Whatever the ``.gitignore`` above it says: sessions, audit log and index are clear text, and no history forgets."""
 
 
 def make_private(folder: Path) -> None:
-    """Make ``folder`` and what is missing above it; from ``.memkit`` on, only for this user and ignored by git.
+    """Create ``folder`` and its missing parents; from ``.memkit`` on, private to this user and ignored by git.
 
-    ``mkdir`` gives its mode to the last folder alone, so ``.memkit`` would be open to whoever made none of it.
+    ``mkdir`` applies its mode only to the last folder, so ``.memkit`` would be accessible to others if created with it.
     """
     for place in reversed((folder, *folder.parents)):
         if not place.is_dir():
@@ -53,11 +53,11 @@ def make_private(folder: Path) -> None:
 
 
 def require_private(root: Path) -> None:
-    """See to it that the machine's folder of a store, where it has one, is this user's alone and ignored by git.
+    """Ensure that the machine's folder of a store, if there is one, is private to this user and ignored by git.
 
     Raises:
-        StoreReadOnly: A pipe or a device lies in it.
-        LeadsOut: It is a link out of the store, or holds one: what memkit keeps there would end somewhere else.
+        StoreReadOnly: It contains a pipe or a device.
+        LeadsOut: It is, or contains, a link out of the store: memkit's files would end up somewhere else.
     """
     place = root / MACHINE
     require_inside(root, place)
@@ -69,7 +69,7 @@ def require_private(root: Path) -> None:
                 require_inside(root, Path(entry.path))
             elif not entry.is_file() and not entry.is_dir():
                 raise StoreReadOnly(f"{entry.path} is no file and no folder, and whoever opens it may wait. Delete it.")
-    with suppress(OSError):  # a store that cannot be written can still be read
+    with suppress(OSError):  # an unwritable store can still be read
         found = place.stat()
         if found.st_uid == os.geteuid() and found.st_mode & _OPEN_TO_OTHERS:
             place.chmod(stat.S_IMODE(found.st_mode) & ~_OPEN_TO_OTHERS)
@@ -77,7 +77,7 @@ def require_private(root: Path) -> None:
 
 
 def _ignore(place: Path) -> None:
-    """Let git ignore a folder and all that is in it, this file included."""
+    """Make git ignore a folder and everything in it, including this file."""
     path = place / ".gitignore"
     with suppress(OSError):
         if whole_file(path) == _IGNORES_ITSELF:
@@ -100,9 +100,9 @@ def _entries(folder: Path) -> list["os.DirEntry[str]"]:
 
 
 def open_regular(path: Path, flags: int, mode: int = 0o600, *, folder: int | None = None) -> int:
-    """Return a descriptor of a regular file; raises ``OSError`` for whatever else lies there, a link to one included.
+    """Return a descriptor of a regular file; raise ``OSError`` for anything else, including a link to one.
 
-    A relative ``path`` starts at the folder that ``folder`` is a descriptor of, where one is given.
+    A relative ``path`` starts at the folder with descriptor ``folder``, if given.
     """
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, mode, dir_fd=folder)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -112,7 +112,7 @@ def open_regular(path: Path, flags: int, mode: int = 0o600, *, folder: int | Non
 
 
 def whole_file(path: Path) -> bytes:
-    """Return what a regular file holds; raises ``OSError`` for whatever else lies there."""
+    """Return the content of a regular file; raise ``OSError`` for anything else."""
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         return file.read()
 
@@ -121,18 +121,18 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def require_inside(root: Path, path: Path) -> None:
-    """Raise ``LeadsOut`` where a link on the way to ``path`` leads out of ``root``; nothing needs to be there yet."""
+    """Raise ``LeadsOut`` if a link on the way to ``path`` leads out of ``root``; the path need not exist yet."""
     _below(root, path)
 
 
 def open_inside(root: Path, path: Path, flags: int, mode: int = 0o600) -> int:
-    """Return a descriptor of the regular file at ``path``, which is no link itself, in the store at ``root``.
+    """Return a descriptor of the regular file at ``path``, not itself a link, in the store at ``root``.
 
-    Each folder is opened in the one above it, so a link that somebody puts on the way meanwhile is not followed.
+    Each folder is opened relative to its parent, so a link placed on the way meanwhile is not followed.
 
     Raises:
         LeadsOut: A link on the way leads out of ``root``.
-        OSError: It cannot be opened, or is no regular file.
+        OSError: It cannot be opened, or is not a regular file.
     """
     with ExitStack() as opened:
         here = os.open(os.path.realpath(root), _FOLDER_FLAGS)
@@ -144,7 +144,7 @@ def open_inside(root: Path, path: Path, flags: int, mode: int = 0o600) -> int:
 
 
 def _below(root: Path, path: Path) -> Path:
-    """Return the path from ``root`` to where ``path`` really is."""
+    """Return the path from ``root`` to the resolved location of ``path``."""
     home, target = os.path.realpath(root), os.path.realpath(path)
     if target != home and not target.startswith(home.rstrip(os.sep) + os.sep):
         raise LeadsOut(
@@ -154,35 +154,35 @@ def _below(root: Path, path: Path) -> Path:
     return Path(os.path.relpath(target, home))
 
 
-# What a clone keeps for itself.
+# A clone's own files.
 
 STATE, CACHE = "state", "cache"
 AUDIT = "audit"
-"""What people and scripts read of the state: a link beside the clones' folders leads there, and no program takes it."""
+"""What people and scripts read of the state: a link next to the clones' folders points to it; no program follows it."""
 IGNORE, IGNORED = ".gitignore", "*\n"
 KEY_FILE, KEY_BYTES = "machine.key", 32
 LETTERS = 32
-"""Of a clone's name."""
+"""The length of a clone's name."""
 MOST = 10
-"""So many folders of others are kept; what comes then stays where it lies, as unread, until a person looks at it."""
+"""The most foreign folders kept; later ones stay in place, unread, until a person looks at them."""
 _PASSING: "dict[Path, TemporaryDirectory[str]]" = {}
-"""By store: the folder of this process alone, where the clone can keep nothing of its own."""
+"""By store: a temporary folder of this process, if the clone can keep nothing of its own."""
 
 
 class Names(NamedTuple):
-    """What the folders of a clone are called; nobody without the key can know either."""
+    """The names of a clone's folders; neither can be derived without the key."""
 
     by_inode: str
     by_path: str
 
 
 def own_state(store: Path) -> Path:
-    """Return where this clone's state lies, or will; raises ``NothingOfItsOwn`` where nobody could tell it."""
+    """Return the location of this clone's state; raise ``NothingOfItsOwn`` if it could not be recognised."""
     return _own_state(store, machine_key(store))
 
 
 def state_folder(store: Path) -> Path:
-    """Return the folder of what this clone is in the middle of, or one that ends with the process."""
+    """Return the folder of this clone's work in progress, or one that ends with the process."""
     try:
         return own_state(store)
     except NothingOfItsOwn:
@@ -190,22 +190,22 @@ def state_folder(store: Path) -> Path:
 
 
 def cache_folder(store: Path) -> Path:
-    """Return the folder of what can be deleted and is rebuilt, or one that ends with the process."""
+    """Return the folder for disposable files, or one that ends with the process."""
     state = state_folder(store)
     return store / MACHINE / CACHE / state.name if state.is_relative_to(store) else state.with_name(CACHE)
 
 
 def lock_file(store: Path) -> Path:
-    """Return the lock of everybody who writes to this work tree, whosever clone they take it for."""
+    """Return the lock of all writers to this work tree, whichever clone they take it for."""
     machine = store / MACHINE
     return _passing(store) / "lock" if machine.is_symlink() else machine / "lock"
 
 
 def claim(store: Path) -> list[str]:
-    """Make this clone's folders where there are none, and return what a person should know.
+    """Create this clone's folders if they are missing, and return messages for a person.
 
-    What others left in ``.memkit/state`` is set aside, and never read. A store that cannot be written is left as it is:
-    its clone has no folder, and so nothing that could be read.
+    Foreign content of ``.memkit/state`` is set aside and never read. An unwritable store is left unchanged: its clone
+    has no folder, and so nothing to be read.
     """
     try:
         key = machine_key(store)
@@ -214,16 +214,16 @@ def claim(store: Path) -> list[str]:
             return []
         return list(_settled(store, key, names))
     except NothingOfItsOwn as error:
-        if store in _PASSING:  # told before
+        if store in _PASSING:  # already reported
             return []
         _passing(store)
         return [f"Nothing of this machine's is read or kept, such as sessions: {error}."]
-    except OSError:  # it cannot be written, or another process puts it in its place just now
+    except OSError:  # it is unwritable, or another process is moving it right now
         return []
 
 
 def foreign_states(store: Path) -> list[Path]:
-    """Return the folders of state in a store that are not this clone's; what they hold is nobody's word."""
+    """Return the state folders in a store that are not this clone's; their content is not trusted."""
     own = state_folder(store)
     with suppress(OSError):
         found = sorted(path for path in own.parent.iterdir() if path != own and len(path.name) == LETTERS)
@@ -246,7 +246,7 @@ def _names(store: Path, key: bytes) -> Names:
 
 
 def _own_state(store: Path, key: bytes) -> Path:
-    """Return where the clone's state lies or would lie; raises ``NothingOfItsOwn`` where it would not be its own."""
+    """Return the actual or future place of the clone's state; raise ``NothingOfItsOwn`` if it would not be its own."""
     for folder in (store / MACHINE, store / MACHINE / STATE, store / MACHINE / CACHE):
         if os.path.lexists(folder) and not _is_folder(folder):
             raise NothingOfItsOwn(f"{folder} is no folder; delete it")
@@ -256,7 +256,7 @@ def _own_state(store: Path, key: bytes) -> Path:
         raise NothingOfItsOwn(f"{store} cannot be looked at: {error.strerror or error}") from None
     own = store / MACHINE / STATE / names.by_inode
     if not own.is_dir():
-        with suppress(OSError, UnicodeDecodeError):  # another mount, or a backup, gave the folder other numbers
+        with suppress(OSError, UnicodeDecodeError):  # a remount or a restored backup gave the folder other numbers
             known = own.with_name(
                 own.with_name(names.by_path).read_text(encoding="ascii").strip()[:LETTERS] or own.name
             )
@@ -275,7 +275,7 @@ def _is_settled(own: Path, names: Names) -> bool:
 
 
 def _settled(store: Path, key: bytes, names: Names) -> Iterator[str]:
-    """Put everything in its place, and yield what there is to tell; another process may be doing the same."""
+    """Move everything to its place, and yield messages; another process may be doing the same."""
     before = _own_state(store, key)
     own = before.with_name(names.by_inode)
     is_new = not (before / AUDIT).is_dir()
@@ -283,7 +283,7 @@ def _settled(store: Path, key: bytes, names: Names) -> Iterator[str]:
         before.rename(own)
     make_private(own / AUDIT)
     _put(own.with_name(names.by_path), f"{own.name}\n")
-    (store / MACHINE).chmod(0o700)  # git makes what it checks out readable for everybody
+    (store / MACHINE).chmod(0o700)  # git creates what it checks out readable for everyone
     if not _ignores_itself(own):
         _put(own.parent.with_name(IGNORE), IGNORED)
     others = foreign_states(store)
@@ -300,7 +300,7 @@ def _settled(store: Path, key: bytes, names: Names) -> Iterator[str]:
 
 
 def _set_aside(own: Path, loose: list[Path], *, room: bool) -> Iterator[str]:
-    """Move what no clone of today's wrote into a folder like those of other clones."""
+    """Move files not written by this clone into a folder like those of other clones."""
     if not loose:
         return
     told = f"What lies in {own.parent} was not written by this clone, so it is not gone on with."
@@ -319,13 +319,13 @@ def _set_aside(own: Path, loose: list[Path], *, room: bool) -> Iterator[str]:
 
 
 def _loose(own: Path) -> list[Path]:
-    """Return what lies beside the clones' folders and is none, such as a journal that somebody planted."""
+    """Return entries next to the clones' folders that are none, such as a planted journal."""
     others = (path for path in own.parent.iterdir() if len(path.name) != LETTERS)
     return sorted(path for path in others if not (path.name == AUDIT and path.is_symlink()))
 
 
 def _drop_caches(store: Path, name: str) -> None:
-    """Remove the indexes of others; they come back wherever they are right."""
+    """Remove foreign indexes; they are rebuilt where they belong."""
     with suppress(FileNotFoundError):
         for path in (store / MACHINE / CACHE).iterdir():
             if _is_folder(path) and path.name != name:
@@ -337,12 +337,12 @@ def _drop_caches(store: Path, name: str) -> None:
 
 
 def _put(place: Path, content: str) -> None:
-    """Let ``place`` be a file with this content, whatever file or link it was."""
+    """Make ``place`` a file with this content, replacing any file or link."""
     _replace(place, lambda beside: beside.write_text(content, encoding="ascii"))
 
 
 def _link(place: Path, target: str) -> None:
-    """Let ``place`` be a link to ``target``, whatever file or link it was."""
+    """Make ``place`` a link to ``target``, replacing any file or link."""
     _replace(place, lambda beside: beside.symlink_to(target))
 
 
@@ -357,7 +357,7 @@ def _replace(place: Path, make: Callable[[Path], object]) -> None:
 
 
 def _ignores_itself(own: Path) -> bool:
-    """Return whether git leaves the whole folder alone, also where no other ``.gitignore`` names it."""
+    """Return whether git ignores the whole folder even if no other ``.gitignore`` names it."""
     ignore = own.parent.with_name(IGNORE)
     return not ignore.is_symlink() and ignore.is_file() and ignore.read_bytes() == IGNORED.encode()
 
@@ -378,7 +378,7 @@ def keys_home() -> Path:
 
     Raises:
         ValueError: ``MEMKIT_KEYS`` is a relative path.
-        RuntimeError: Nobody knows where this user is at home.
+        RuntimeError: This user's home directory is unknown.
     """
     named = os.environ.get("MEMKIT_KEYS")
     if named:
@@ -386,13 +386,13 @@ def keys_home() -> Path:
             raise ValueError(f"MEMKIT_KEYS={named!r} must be an absolute path: keys are looked for from any folder.")
         return Path(named)
     config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    # A relative XDG_CONFIG_HOME is invalid and has to be passed over (XDG Base Directory Specification).
+    # A relative XDG_CONFIG_HOME is invalid and must be ignored (XDG Base Directory Specification).
     base = config if config.is_absolute() else Path("~/.config").expanduser()
     return base / "memkit" / "keys"
 
 
 def machine_key(store: Path) -> bytes:
-    """Return the key, made on first use; raises ``NothingOfItsOwn`` where there can be none outside of ``store``."""
+    """Return the key, created on first use; raise ``NothingOfItsOwn`` if there can be none outside of ``store``."""
     try:
         home = keys_home()
     except (ValueError, RuntimeError) as error:
@@ -417,7 +417,7 @@ def _read_key(path: Path) -> bytes:
 
 
 def _make_key(home: Path) -> None:
-    """Make the key; of two processes that start together the first one's stands."""
+    """Create the key; of two processes starting at the same time, the first one's key stays."""
     for folder in reversed((home, *home.parents)):
         if not folder.is_dir():
             folder.mkdir(mode=0o700, exist_ok=True)

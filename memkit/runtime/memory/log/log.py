@@ -1,12 +1,12 @@
-"""The append-only log: what a shard is, where a line lies, how lines hang together, and the log that lives in memory.
+"""The append-only log: shards, positions of lines, the links between lines, and a log in memory.
 
-A line says in ``link`` which line of its writer about its user came before it, and a digest of that and of itself. So a
-line that was edited fits its link no more, and one that is gone is still named by the one after it. Where the order in
-a file differs, the links say what the order was; two lines after one are the two branches that they were written on.
+A line's ``link`` names the writer's previous line about the same user, and a digest of that and of itself. So an edited
+line no longer fits its link, and a removed one is still named by its successor. If the order in a file differs, the
+links tell the original order; two lines after the same one belong to two branches.
 
-Anybody can reckon a digest. What this clone writes it knows again by ``salt``: to everybody else it is random, and here
-it is made of the line with the key of this machine. What a clone knows of the chains by itself (``Witness``) lies
-beside the user's keys and not in the store, so that putting back an older copy of everything is seen.
+Anyone can compute a digest. A clone recognises its own lines by ``salt``: to everyone else it looks random, but it is
+derived from the line with this machine's key. What a clone itself knows of the chains (``Witness``) is stored
+next to the user's keys and not in the store, so that restoring an older copy of everything is noticed.
 """
 
 import json
@@ -23,44 +23,44 @@ from ..record.lines import EMPTY, JSON, InvalidRecord, NothingOfItsOwn, decode_l
 from ..record.record import unplaced
 from .clone import keys_home, machine_key, state_folder, whole_file
 
-try:  # what hashlib brings along costs more time than a search
+try:  # importing hashlib costs more time than a search
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
 
-# How the lines of one writer about one user hang together, so that a line that nobody wrote is told from the others.
+# How the lines of one writer about one user are linked, so that a forged line is told from the others.
 
 DIGEST, SALT = 16, 12
-"""Bytes."""
+"""Lengths in bytes."""
 FIRST = "0"
-"""What stands in a link for the line before the first one."""
+"""Stands in a link for the predecessor of the first line."""
 
 
 class Link(NamedTuple):
-    """Where a line stands."""
+    """The place of a line in its chain."""
 
     own: bytes
-    """What the line after it names."""
+    """The digest by which the next line names it."""
     parent: bytes
-    """The same of the line before it; empty for the first one."""
+    """The same for the previous line; empty for the first one."""
     body: bytes
-    """What stands for what it says, wherever it stands."""
+    """The digest of its content, independent of its place."""
 
 
 class Forged(InvalidRecord):
-    """Say that a line does not fit its link: one of them was changed after it was written."""
+    """Report that a line does not fit its link: one of them was changed after writing."""
 
 
 def linked(
     data: Mapping[str, JSON], parent: bytes, *, key: bytes | None = None, by: str = ""
 ) -> tuple[dict[str, JSON], Link]:
-    """Return a line in its place after ``parent``, and where that is.
+    """Return a line placed after ``parent``, and its link.
 
     Args:
-        data: What it says, sealed or not.
-        parent: The line before it; empty for the first one.
-        key: By which this clone knows it again; without one the salt is random.
-        by: Who wrote a line anew that had a place before, such as ``erase``.
+        data: The content, sealed or not.
+        parent: The previous line; empty for the first one.
+        key: The key by which this clone recognises the line; without one the salt is random.
+        by: The part of memkit that rewrites an already placed line, such as ``erase``.
     """
     content = unplaced(data)
     text = encode_data(content).encode("utf-8", "surrogatepass")
@@ -71,16 +71,16 @@ def linked(
 
 
 def link_of(data: Mapping[str, JSON]) -> Link | None:
-    """Return where a line stands, or None for one that does not say; raises ``Forged`` as ``read_link``."""
+    """Return the link of a line, or None if it has none; raise ``Forged`` like ``read_link``."""
     found = read_link(data)
     return found and found[0]
 
 
 def read_link(data: Mapping[str, JSON]) -> tuple[Link, bytes] | None:
-    """Return where a line stands and what it says as bytes, or None for one that does not say.
+    """Return the link of a line and its content as bytes, or None if it has no link.
 
     Raises:
-        Forged: It does not fit what it says of its place.
+        Forged: It does not fit its link.
     """
     if "link" not in data:
         return None
@@ -97,16 +97,16 @@ def read_link(data: Mapping[str, JSON]) -> tuple[Link, bytes] | None:
 
 
 def read_own_link(data: Mapping[str, JSON], line: bytes, key: bytes) -> tuple[Link, bytes] | None:
-    """Return the same of a line that lies as who has ``key`` wrote it, without writing it anew; None for any other.
+    """Return the same for a line stored exactly as the holder of ``key`` wrote it, without reserialising; else None.
 
-    What it says is cut out of its bytes, in half the time. For others' lines that would not do: anybody can reckon
-    a digest, also of bytes that are no JSON once a salt, which may stand twice, is cut out. The salt of an own line is
-    made of what was written here, and nobody else can make one of other bytes.
+    Its content is cut out of the stored bytes, in half the time. For others' lines this would be unsafe: anyone can
+    compute a digest, even of bytes that are not JSON once a salt, which may occur twice, is cut out. The salt of an own
+    line is derived from what was written here, and nobody else can derive one for other bytes.
 
     Args:
-        data: The line, parsed.
-        line: The same as it lies.
-        key: By which this clone knows its writer's lines again.
+        data: The parsed line.
+        line: The stored line.
+        key: The key by which this clone recognises its writer's lines.
     """
     link, salt = data.get("link"), data.get("salt")
     if not isinstance(link, str) or not isinstance(salt, str) or "relinked" in data:
@@ -121,17 +121,17 @@ def read_own_link(data: Mapping[str, JSON], line: bytes, key: bytes) -> tuple[Li
 
 
 def is_own(data: Mapping[str, JSON], link: Link, text: bytes, key: bytes) -> bool:
-    """Return whether who has ``key`` wrote a line, which says ``text``, to where it stands."""
+    """Return whether the holder of ``key`` wrote a line with content ``text`` at this place."""
     return data.get("salt") == _own_salt(text, link.parent, str(data.get("relinked", "")), key)
 
 
 def claimed_link(data: Mapping[str, JSON]) -> bytes:
-    """Return what a line says it is to the one after it, true or not; empty where it says nothing."""
+    """Return what a line claims as its own digest, true or not; empty if it has none."""
     return _digits(str(data.get("link", "")).partition(".")[2])
 
 
 def parent_of(data: Mapping[str, JSON]) -> bytes:
-    """Return which line a line says is before it, true or not; empty for the first one."""
+    """Return what a line claims as its predecessor, true or not; empty for the first one."""
     before = str(data.get("link", "")).partition(".")[0]
     return b"" if before == FIRST else _digits(before)
 
@@ -148,7 +148,7 @@ def _link_text(parent: bytes, own: bytes) -> str:
 
 
 def _own_salt(text: bytes, parent: bytes, by: str, key: bytes) -> str:
-    """Return the salt by which who has ``key`` knows a line again."""
+    """Return the salt by which the holder of ``key`` recognises a line."""
     keyed = blake2b(b"memkit: salt\n", digest_size=SALT, key=key)
     keyed.update(b"%s\n%s\n%s" % (parent, by.encode(), text))
     return keyed.hexdigest()
@@ -168,9 +168,9 @@ def _body(text: bytes) -> bytes:
 
 
 def grown(checksum: bytes, data: bytes) -> bytes:
-    """Return the checksum of a shard that had ``checksum`` and gained the whole lines of ``data``.
+    """Return the checksum of a shard with ``checksum`` after adding the whole lines of ``data``.
 
-    Line by line, so that it goes on from where it was, whatever was read at once.
+    It is computed line by line, so that it continues from any point, however much was read at once.
     """
     *lines, rest = data.split(b"\n")
     for line in lines:
@@ -179,28 +179,28 @@ def grown(checksum: bytes, data: bytes) -> bytes:
 
 
 Earlier = Callable[[str, bytes | None, Sequence[str]], bool]
-"""Says whether the history had a shard like this, or none, before it had lines with these links."""
+"""Returns whether the history had this shard, or none, before it had lines with these links."""
 
 LinesEver = Callable[[str], Iterable[Mapping[str, JSON]]]
-"""Yields every line that a shard has or had in the history and that fits its link, the oldest state first."""
+"""Yields every line that a shard has or had in the history and that fits its link, oldest state first."""
 
 
 class WriterHead(NamedTuple):
-    """How far a writer was when this clone looked last."""
+    """A writer's progress when this clone last looked."""
 
     last: str
-    """The link of their newest line."""
+    """The link of the newest line."""
     lines: int
-    """How many they were; of the newest line in a database, at which byte of its shard it begins."""
+    """The number of lines; for the newest line in a database, the byte offset at which it begins in its shard."""
     shard: str
-    """Where that line stood."""
+    """The shard with that line."""
 
 
 class Witness:
-    """Keeps what this clone knows of the store at ``root``."""
+    """What this clone knows of the store at ``root``."""
 
     def __init__(self, root: Path, *, has_heads: bool = True) -> None:
-        """Keep what is known of the store at ``root``; a commit that is looked back to has no heads of its own."""
+        """Keep knowledge of the store at ``root``; a past commit being read has no heads of its own."""
         self._root = root
         self._has_heads = has_heads
         self._name = ""
@@ -209,31 +209,31 @@ class Witness:
 
     @cached_property
     def key(self) -> bytes | None:
-        """Return the key of this machine; None where it has no place outside of the store."""
+        """Return this machine's key; None if there is no place for one outside of the store."""
         with suppress(NothingOfItsOwn):
             return machine_key(self._root)
         return None
 
     def is_own(self, writer: str) -> bool:
-        """Return whether a writer is this clone, on whatever branch."""
+        """Return whether a writer is this clone, on any branch."""
         name = self._clone()
         return bool(name) and (writer == name or writer.startswith(f"{name}-"))
 
     @property
     def relinking_key(self) -> bytes | None:
-        """Return the key by which this clone knows a line again that it linked anew, whoever wrote it."""
+        """Return the key by which this clone recognises lines that it relinked, whoever wrote them."""
         if self.key is None:
             return None
         return blake2b(b"memkit: linked anew in " + self._clone().encode(), key=self.key, digest_size=32).digest()
 
     def key_for(self, writer: str) -> bytes | None:
-        """Return the key by which this clone knows a writer's lines again: only its own, and only in this store."""
+        """Return the key by which this clone recognises a writer's lines: only its own, and only in this store."""
         if self.key is None or not self.is_own(writer):
             return None
         return blake2b(b"memkit: lines of " + writer.encode(), key=self.key, digest_size=32).digest()
 
     def kept(self) -> bytes:
-        """Return the heads as they lie outside of the store; nothing where this clone never wrote."""
+        """Return the heads as stored outside of the store; empty if this clone never wrote."""
         place = self._place()
         if place is not None:
             with suppress(OSError):
@@ -241,7 +241,7 @@ class Witness:
         return b""
 
     def heads(self, kept: bytes) -> dict[str, WriterHead]:
-        """Return the heads of ``kept``; none where somebody else wrote them."""
+        """Return the heads in ``kept``; empty if somebody else wrote them."""
         mark, _, text = kept.partition(b"\n")
         if not text or mark.decode("latin-1") != self._mark(text):
             return {}
@@ -253,13 +253,13 @@ class Witness:
         return head is not None and not (self.earlier and self.earlier(shard, data, [head.last]))
 
     def keep(self, heads: Mapping[str, WriterHead]) -> bytes:
-        """Put the heads where no store can reach them, and return what lies there then."""
+        """Save the heads where no store can reach them, and return the saved bytes."""
         place = self._place()
         if place is None or self.key is None:
             return b""
         content = self._marked(heads)
         beside = place.with_name(f"{place.name}.{os.getpid()}-{get_ident()}")
-        with suppress(OSError):  # without a place only what the store itself shows is known
+        with suppress(OSError):  # without a place for them, only what the store itself shows is known
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
                 file.write(content)
@@ -268,13 +268,13 @@ class Witness:
         return b""
 
     def forget(self) -> None:
-        """Forget the heads: what memkit itself took out of the store is not missed."""
+        """Forget the heads: what memkit itself removed from the store is not missed."""
         place = self._place()
         if place is not None:
             place.unlink(missing_ok=True)
 
     def digest(self, text: str) -> str:
-        """Return letters that stand for a text, and that nobody without the key of this machine can tie to it."""
+        """Return letters that stand for a text, which nobody without this machine's key can link to it."""
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self.key or b"").hexdigest()
 
     def _marked(self, heads: Mapping[str, WriterHead], size: int = 0) -> bytes:
@@ -285,35 +285,35 @@ class Witness:
         return blake2b(b"memkit: heads\n" + text, digest_size=32, key=self.key or b"").hexdigest()
 
     def _clone(self) -> str:
-        if not self._name:  # the first write of a clone makes it
+        if not self._name:  # a clone's first write creates it
             with suppress(OSError):
                 self._name = (state_folder(self._root) / "writer").read_text("utf-8", "replace").strip()
         return self._name
 
     def _place(self) -> Path | None:
-        """Return where the heads lie: under the name that the clone writes by, which a copy of it does not keep."""
+        """Return the location of the heads: under the writer name of the clone, which a copy does not keep."""
         if not self._has_heads or self.key is None or not (name := self._clone()):
             return None
         return keys_home() / "heads" / f"{Path(name).name}.json"
 
 
 NOTED = 1024
-"""Bytes of what is noted of one line, unless its user has a very long name."""
+"""Bytes of one line's note, unless its user has a very long name."""
 
 
 class NewestLine(Witness):
-    """Keeps of a database the newest line of this clone alone: nobody enters the lines of all of its users."""
+    """For a database, keeps only this clone's newest line: nobody enters the lines of all of its users."""
 
     def kept(self) -> bytes:
         """Return nothing: what is entered here is never all that a writer wrote."""
         return b""
 
     def keep(self, heads: Mapping[str, WriterHead]) -> bytes:
-        """Keep nothing of what is entered here."""
+        """Save nothing of what is entered here."""
         return b""
 
     def note(self, head: WriterHead) -> None:
-        """Keep where the newest line stands, which is in the database now.
+        """Save the position of the newest line, which is in the database by now.
 
         It is written over the one before, in one call and mostly of one size. A file put in its place would be written
         to the disk at once, as ext4 does to keep one of the two in a power cut, and each write would wait for that.
@@ -321,50 +321,50 @@ class NewestLine(Witness):
         place = self._place()
         if place is None:
             return
-        with suppress(OSError):  # without a place nothing is known
+        with suppress(OSError):  # without a place for it, nothing is known
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb") as file:
                 if file.write(self._marked({self._clone(): head}, NOTED)) < os.fstat(file.fileno()).st_size:
                     file.truncate()
 
     def newest(self) -> WriterHead | None:
-        """Return what was noted last; None where nothing was, or somebody else wrote it."""
+        """Return the last note; None if there is none, or somebody else wrote it."""
         return self.heads(super().kept()).get(self._clone())
 
 
-# Where they lie.
+# Positions.
 
 SHARD_NAME = r"(?P<writer>.+?)(?:-(?P<part>[2-9]|[1-9]\d+))?\.jsonl"
 
 Observe = Callable[[dict[str, object]], None]
 Users = Collection[str] | None
-"""Whom a question or a change is about, beside what is shared; None stands for everybody."""
+"""The users that a query or a change concerns, besides what is shared; None stands for everyone."""
 
 
 class Span(NamedTuple):  # like the other small values in here: a dataclass takes longer to define than a search to run
-    """Where a line lies."""
+    """The position of a line."""
 
     shard: str
     """``<YYYY-MM>/<writer>.jsonl``"""
     offset: int
     size: int
-    """In bytes, the line's end included."""
+    """In bytes, including the line end."""
     order: str = ""
-    """Its place where that is not the one in its file."""
+    """Its place in the order, if that differs from the file."""
 
     @property
     def writer(self) -> str:
-        """Return who wrote it."""
+        """Return its writer."""
         return shard_writer(self.shard)[0]
 
     @property
     def place(self) -> str:
-        """Return a text that sorts as this writer's lines were written."""
+        """Return a text that sorts in the order in which this writer's lines were written."""
         return self.order or f"{self.shard.partition('/')[0]}/{shard_writer(self.shard)[1]:06d}/{self.offset:012d}"
 
 
 class ShardStat(NamedTuple):
-    """What the file system says about a shard; equal values mean an untouched file."""
+    """File-system information on a shard; equal values mean an unchanged file."""
 
     size: int
     mtime_ns: int
@@ -377,33 +377,33 @@ class Written(NamedTuple):
     offset: int
     data: bytes
     stat: ShardStat
-    """Of the shard with what was added."""
+    """Information on the shard after the addition."""
 
 
 class Tip(NamedTuple):
-    """How far a writer is about a user."""
+    """The end of a writer's chain about a user."""
 
     writer: str
     owner: str
     lines: int
     link: str
-    """Of the newest line."""
+    """The link of the newest line."""
 
 
 class Batch(Protocol):
     """Lines on their way to the log."""
 
     writer: str
-    """By whose name they are written."""
+    """The writer name of the lines."""
 
     def writer_in(self, corpus: str) -> str:
-        """Return by whose name lines of this corpus are written."""
+        """Return the writer name for lines of this corpus."""
 
     def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
-        """Return where ``line``, which says ``data``, will lie once the batch is flushed."""
+        """Return the future position of ``line``, whose content is ``data``, once the batch is flushed."""
 
     def flush(self) -> Mapping[str, Written]:
-        """Write and sync what was staged; return what each shard was given."""
+        """Write and sync the staged lines; return what was added to each shard."""
 
 
 class Log(Protocol):
@@ -411,75 +411,75 @@ class Log(Protocol):
 
     @property
     def witness(self) -> Witness | None:
-        """Return what this clone knows of the lines by itself; None where no clone does."""
+        """Return this clone's own knowledge of the lines; None if no clone has any."""
 
     @property
     def cache(self) -> str:
-        """Return a name for what an index of this log is kept under; empty for the store's own files."""
+        """Return a name for the cached index of this log; empty for the store's own files."""
 
     @property
     def vectors(self) -> Any:
-        """Return vectors that several instances share, for whoever searches by meaning; None where each has its own."""
+        """Return vectors shared by several instances, for search by meaning; None if each has its own."""
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
-        """Return every shard that may hold lines about ``users``, or shared ones."""
+        """Return every shard that may contain lines about ``users``, or shared ones."""
 
     def glance(self) -> object:
         """Return what stays equal while no shard is other than ``shards`` last said; None where only that tells."""
 
     def folders(self, users: Users) -> Sequence[str] | None:
-        """Return what the names of those shards begin with; None where any shard may hold lines about anybody."""
+        """Return prefixes of the names of those shards; None if any shard may contain lines about anyone."""
 
     def only_grew(self, before: ShardStat, after: ShardStat) -> bool:
-        """Return whether what stood in a shard is known to stand there still, without reading it."""
+        """Return whether the old content of a shard is known to be still there, without reading it."""
 
     def users(self) -> list[str] | None:
-        """Return everybody of whom there are lines; None where only the lines themselves can tell."""
+        """Return all users with lines; None if only the lines themselves can tell."""
 
     def tips(self) -> "Iterable[Tip] | None":
-        """Return how far every chain is; None where only the lines themselves can tell."""
+        """Return the end of every chain; None if only the lines themselves can tell."""
 
     def lost(self) -> Mapping[str, WriterHead]:
-        """Return by writer the newest line that this clone had written and that the log itself has no more."""
+        """Return, by writer, the newest line that this clone had written and the log itself no longer has."""
 
     def close(self) -> None:
-        """Let go of what the log holds open."""
+        """Release what the log holds open."""
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard."""
 
     @contextmanager
     def batch(self, users: Users = None) -> Iterator[Batch]:
-        """Give a batch of lines about ``users`` that are written by ``flush`` or not at all.
+        """Yield a batch of lines about ``users`` that are written by ``flush`` or not at all.
 
         While it is open nobody else writes about them.
         """
 
 
 class SharedShards:
-    """What holds for a log whose shards have lines about anybody, and may be edited by people and git."""
+    """Common to logs whose shards have lines about anyone, and may be edited by people and git."""
 
     cache = ""
     vectors = None
 
     def glance(self) -> object:
-        """Return that each shard has to be asked."""
+        """Return None: each shard has to be checked."""
         return None
 
     def folders(self, users: Users) -> Sequence[str] | None:
-        """Return that any shard may hold lines about anybody."""
+        """Return None: any shard may contain lines about anyone."""
         return None
 
     def only_grew(self, before: ShardStat, after: ShardStat) -> bool:
-        """Return that only reading a shard tells."""
+        """Return False: only reading a shard can tell."""
         return False
 
     def users(self) -> list[str] | None:
-        """Return that only the lines tell."""
+        """Return None: only the lines can tell."""
         return None
 
     def tips(self) -> "Iterable[Tip] | None":
-        """Return that only the lines tell."""
+        """Return None: only the lines can tell."""
         return None
 
     def lost(self) -> Mapping[str, WriterHead]:
@@ -491,7 +491,7 @@ class SharedShards:
 
 
 class OneWriter:
-    """What holds for a batch whose lines go by one name, whomever they are for."""
+    """Common to batches whose lines all have one writer name, whoever they concern."""
 
     writer: str
 
@@ -500,18 +500,18 @@ class OneWriter:
         return self.writer
 
 
-@lru_cache(maxsize=256)  # every line that is read asks this of its shard
+@lru_cache(maxsize=256)  # called for every line read
 def shard_writer(shard: str) -> tuple[str, int]:
-    """Return the writer of a shard and which of its files this is, counted from 1."""
+    """Return the writer of a shard and the number of its file, counted from 1."""
     match = re.fullmatch(SHARD_NAME, shard.rpartition("/")[2])
     return (match["writer"], int(match["part"] or 1)) if match else (shard, 1)
 
 
 def split_lines(data: bytes) -> tuple[list[tuple[int, bytes]], int]:
-    """Return the lines of ``data`` with their offsets, and how many bytes they take.
+    """Return the lines of ``data`` with their offsets, and the total number of their bytes.
 
-    What follows the last LF is a line too if it is a whole object: an editor dropped the line's end. Otherwise a
-    process is still writing it, or died while it did, and it is left alone.
+    What follows the last LF counts as a line if it is a whole object: an editor dropped the line end. Otherwise a
+    process is still writing it, or died while doing so, and it is ignored.
     """
     found, offset = [], 0
     while (end := data.find(b"\n", offset)) >= 0:
@@ -524,7 +524,7 @@ def split_lines(data: bytes) -> tuple[list[tuple[int, bytes]], int]:
 
 
 def is_whole(tail: bytes) -> bool:
-    """Return whether a last line without an end is complete all the same."""
+    """Return whether a last line without a line end is complete nevertheless."""
     if not tail.rstrip().endswith(b"}"):
         return False
     try:
@@ -535,7 +535,7 @@ def is_whole(tail: bytes) -> bool:
 
 
 class MemoryLog(SharedShards):
-    """A log without a disk: one shard that dies with the process."""
+    """A log without a disk: one shard that ends with the process."""
 
     SHARD = "memory/memory.jsonl"
     witness = None
@@ -553,7 +553,7 @@ class MemoryLog(SharedShards):
 
     @contextmanager
     def batch(self, users: Users = None) -> Iterator["MemoryBatch"]:
-        """Give a batch."""
+        """Yield a batch."""
         yield MemoryBatch(self._data)
 
 
@@ -567,13 +567,13 @@ class MemoryBatch(OneWriter):
         self._staged = bytearray()
 
     def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
-        """Return where ``line`` will lie."""
+        """Return the future position of ``line``."""
         span = Span(MemoryLog.SHARD, len(self._data) + len(self._staged), len(line))
         self._staged += line
         return span
 
     def flush(self) -> Mapping[str, Written]:
-        """Append what was staged."""
+        """Append the staged lines."""
         offset, data = len(self._data), bytes(self._staged)
         self._data += self._staged
         self._staged.clear()

@@ -1,9 +1,9 @@
-"""The append-only log on disk: one shard per writer and month, where a line that was acknowledged is there.
+"""The append-only log on disk: one shard per writer and month; acknowledged lines are durable.
 
-A writer is one clone on one branch. ``cp -r`` copies the name of a clone with everything else, and two folders would
-append to shards of one name. So each name is kept with the place where it was minted: the folder's device and inode,
-which survive a move, and its path, which survives what has no lasting inodes. A folder that is at none of the places
-known to it is a copy, and mints a name of its own.
+A writer is one clone on one branch. ``cp -r`` copies a clone's name along with everything else, and two folders would
+then append to shards of the same name. So each name is stored with the place where it was minted: the folder's device
+and inode, which survive a move, and its path, which survives on file systems without lasting inodes. A folder at none
+of its known places is a copy, and mints its own name.
 """
 
 import errno
@@ -22,20 +22,20 @@ from ..record.lines import EMPTY, JSON, MAKE_ROOM, InvalidRecord, StoreFull, Sto
 from .clone import DENIED, NO_ROOM, lock_file, make_private, open_inside, require_inside, state_folder
 from .log import Observe, OneWriter, ShardStat, SharedShards, Span, Users, Witness, Written, is_whole, shard_writer
 
-# One lock between processes.
+# A lock between processes.
 
 SHORT, STEP = 1.0, 0.005
-"""Seconds of a short wait, and after which it asks again."""
-# Of the open file, like flock's, where POSIX locks are the process's: any descriptor closed anywhere would end them.
+"""The length of a short wait and its polling interval, in seconds."""
+# Bound to the open file, like flock's; POSIX locks belong to the process: closing any descriptor would release them.
 _QUEUE_WAITING: int | None = getattr(fcntl, "F_OFD_SETLKW", None)
 _QUEUE_AT_ONCE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
 
 
 def take(descriptor: int, timeout: float) -> bool:
-    """Take the lock of an open file exclusively; return False where that took more than ``timeout`` seconds.
+    """Take the lock of an open file exclusively; return False if that took more than ``timeout`` seconds.
 
-    Closing the file gives it back, and so does the end of the process. Whoever waits for less than ``SHORT`` stands in
-    no queue: a place there that is given up would take the lock for a moment once it comes, and look like a holder.
+    Closing the file, or the end of the process, releases it. A wait shorter than ``SHORT`` does not queue: an abandoned
+    place in the queue would briefly take the lock when its turn comes, and look like a holder.
     """
     if timeout < SHORT:
         return _before_long(descriptor, timeout)
@@ -67,7 +67,7 @@ def _taken(descriptor: int) -> bool:
 
 
 def _at_once(descriptor: int) -> bool:
-    """Take the lock if nobody holds it and nobody waits."""
+    """Take the lock if it is free and nobody is waiting."""
     try:
         _queue(descriptor, _QUEUE_AT_ONCE)
     except BlockingIOError:
@@ -79,18 +79,18 @@ def _at_once(descriptor: int) -> bool:
 
 
 class _Turn:
-    """A place in the queue, held by a thread: the kernel's waits know no time-out, and an interrupt has to end them."""
+    """A place in the queue, held by a thread: the kernel's waits have no time-out, and an interrupt must end them."""
 
     def __init__(self, descriptor: int) -> None:
         self.came = Event()
-        self._descriptor = os.dup(descriptor)  # of the same open file, so that closing the first does not end the wait
+        self._descriptor = os.dup(descriptor)  # the same open file, so that closing the first does not end the wait
         self._guard = Lock()
         self._is_over = False
         self._error: OSError | None = None
         Thread(target=self._wait, name="lock", daemon=True).start()
 
     def settle(self) -> bool:
-        """Return whether the lock was given; from now on it is not taken any more."""
+        """Return whether the lock was obtained; from now on it is no longer taken."""
         with self._guard:
             self._is_over = True
             if self._error is not None:
@@ -115,14 +115,14 @@ class _Turn:
 
 
 def _queue(descriptor: int, how: int | None, kind: int = fcntl.F_WRLCK) -> None:
-    """Enter or leave the queue, the first byte of the same file; where the system has no such lock, there is none."""
+    """Enter or leave the queue, the first byte of the same file; systems without such locks have no queue."""
     if how is not None:
         fcntl.fcntl(descriptor, how, struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, 1, 0))
 
 
 @contextmanager
 def locked(path: Path, *, timeout: float) -> Iterator[None]:
-    """Hold the store's lock for the time of the block; whoever asked first gets it first.
+    """Hold the store's lock for the duration of the block, first come, first served.
 
     Raises:
         StoreLocked: ``timeout`` seconds were not enough.
@@ -139,7 +139,7 @@ def locked(path: Path, *, timeout: float) -> Iterator[None]:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether somebody holds the store's lock just now."""
+    """Return whether somebody currently holds the store's lock."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -168,17 +168,17 @@ SHARD_LIMIT = 2 * 1024 * 1024
 MONTH = r"\d{4}-\d{2}"
 WRITER = r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9_])?"
 Branch = str | Callable[[], str | None] | None
-"""The branch that is checked out, or what says so: somebody may check out another one while a chat runs."""
+"""The checked-out branch, or a function that returns it: another may be checked out while a chat runs."""
 APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
 NO_FILE = (errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.ENOTDIR, errno.EISDIR)
-"""What opening a link, a pipe, a device or a folder as a file ends with."""
+"""Errors from opening a link, a pipe, a device or a folder as a file."""
 
 
 LOCK_SECONDS = 30.0
 MOVED = "moved"
-"""In the state folder: where the memory of the store went."""
+"""File in the state folder: where the store's memory moved."""
 FEW_SHARDS, LOOK_SECONDS = 32, 0.05
-"""How many shards are asked each time whether they changed; of more, all of them are asked again after so long."""
+"""Up to so many shards are checked for changes every time; of more, all are rechecked after this time."""
 
 
 class ShardLog(SharedShards):
@@ -194,15 +194,15 @@ class ShardLog(SharedShards):
         branch: Branch = None,
         timeout: float = LOCK_SECONDS,
     ) -> None:
-        """Open the shards of the store at ``root``, to write to that of one writer: this clone on its branch.
+        """Open the shards of the store at ``root``, to write as one writer: this clone on its branch.
 
         Args:
-            root: The store.
-            clock: Says what time it is.
-            observe: Told of what was set aside.
-            writer: The writer's name; that of this clone on ``branch`` without it.
-            branch: The branch that is checked out, or what says that.
-            timeout: Seconds to wait for another process that writes.
+            root: The store's folder.
+            clock: Returns the current time.
+            observe: Notified of what was set aside.
+            writer: The writer's name; by default that of this clone on ``branch``.
+            branch: The checked-out branch, or a function that returns it.
+            timeout: Seconds to wait for another process that is writing.
         """
         self._root = root
         self._archive = root / "archive"
@@ -218,7 +218,7 @@ class ShardLog(SharedShards):
         self.witness = Witness(root)
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
-        """Return every shard there is; months and shards that are links are not followed.
+        """Return all shards; months and shards that are links are not followed.
 
         Raises:
             LeadsOut: The archive itself is a link out of the store.
@@ -236,10 +236,10 @@ class ShardLog(SharedShards):
         return found
 
     def glance(self) -> object:
-        """Return what stays equal while the shards are what they were when all were asked; None if they have to be.
+        """Return a value that stays equal while the shards are as last checked; None if they have to be checked.
 
-        What memkit writes shows in the time of its folder, as every file does that is put there. What something else
-        changes inside a file shows in that file alone, so all are asked again before long.
+        memkit's writes show in the modification time of their folder, as any file placed there does. Changes that
+        something else makes inside a file show in that file only, so all are rechecked before long.
         """
         looked, folders = self._looked, self._folders
         if not folders or time.monotonic() - looked > LOOK_SECONDS or _times(folders) != folders:
@@ -247,7 +247,7 @@ class ShardLog(SharedShards):
         return looked
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; a shard that is gone has none."""
+        """Return bytes of a shard; empty if the shard is gone."""
         try:
             descriptor = open_inside(self._root, self._archive / shard, os.O_RDONLY)
         except FileNotFoundError:
@@ -258,7 +258,7 @@ class ShardLog(SharedShards):
 
     @contextmanager
     def batch(self, users: Users = None) -> Iterator["ShardBatch"]:
-        """Hold the store's lock and give a batch that appends to this writer's newest shard."""
+        """Hold the store's lock and yield a batch that appends to this writer's newest shard."""
         with locked(self._lock, timeout=self._timeout):
             if (moved := self._state / MOVED).is_file():
                 where = moved.read_text(encoding="utf-8").strip()
@@ -283,11 +283,11 @@ class ShardLog(SharedShards):
 
     @property
     def shown(self) -> str:
-        """Return where the archive lies, as a setting names it."""
+        """Return the location of the archive, in the form of a setting."""
         return "files"
 
     def claim(self, moved_to: str = "") -> None:
-        """Write down that these shards are the store's memory, or where it went; nobody writes here then."""
+        """Record that these shards are the store's memory, or where it moved; then nobody writes here."""
         marker = self._state / MOVED
         if moved_to:
             make_private(self._state)
@@ -323,7 +323,7 @@ class ShardLog(SharedShards):
         return month / shard_name(writer, part), part
 
     def _repair(self, path: Path, descriptor: int) -> int:
-        """Leave the shard ending with a whole line; set a torn one aside, say so, and return the size."""
+        """Make the shard end with a whole line; set a torn one aside, report it, and return the size."""
         size = os.fstat(descriptor).st_size
         if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
             return size
@@ -356,7 +356,7 @@ class ShardBatch(OneWriter):
         self._part = 1
 
     def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
-        """Return where ``line`` will lie; a full shard is followed by the next one."""
+        """Return the future position of ``line``; a full shard is followed by the next one."""
         if self._path is None:
             path, self._part = self._newest(self.writer)
             self._path = self._opened(path)
@@ -369,7 +369,7 @@ class ShardBatch(OneWriter):
         return Span(f"{self._path.parent.name}/{self._path.name}", end, len(line))
 
     def flush(self) -> Mapping[str, Written]:
-        """Write and sync what was staged. When this returns, the lines are on disk."""
+        """Write and sync the staged lines. On return they are on disk."""
         written = {}
         for path, lines in self._staged.items():
             if lines:
@@ -426,14 +426,14 @@ def shard_name(writer: str, part: int) -> str:
 
 
 def branch_mark(branch: str) -> str:
-    """Return letters that stand for a branch; without digits, nobody can take them for the number of a part."""
-    from hashlib import sha256  # costs more time than a search, which has no writer
+    """Return letters that stand for a branch; without digits, they cannot be mistaken for a part number."""
+    from hashlib import sha256  # importing it costs more time than a search, which has no writer
 
     return sha256(branch.encode()).hexdigest()[:8].translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
 def checked_writer(name: str) -> str:
-    """Return ``name`` if it can name a shard, or raise InvalidRecord."""
+    """Return ``name`` if it is valid in a shard's name; raise InvalidRecord otherwise."""
     if not re.fullmatch(WRITER, name) or shard_writer(f"{name}.jsonl")[0] != name:
         raise InvalidRecord(
             f"{name!r:.80} cannot name a writer. Use lower-case letters, digits, - and _, not ending in - and a number."
@@ -442,7 +442,7 @@ def checked_writer(name: str) -> str:
 
 
 def set_aside(folder: Path, name: str, content: bytes, suffix: str = "") -> Path:
-    """Keep bytes that are taken out of a shard, in a new file that only this user reads, and return its path."""
+    """Store bytes removed from a shard in a new private file, and return its path."""
     make_private(folder)
     aside = folder / f"{name}-{os.urandom(3).hex()}{suffix}"
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -455,14 +455,14 @@ def set_aside(folder: Path, name: str, content: bytes, suffix: str = "") -> Path
 
 def sync_data(descriptor: int) -> None:
     """Wait until what was written is on the disk itself."""
-    if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync stops at the drive's cache
+    if hasattr(fcntl, "F_FULLFSYNC"):  # on macOS, fsync stops at the drive's cache
         fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
     else:
         os.fdatasync(descriptor)
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
+    """Wait until the names in a folder are on disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -478,7 +478,7 @@ def _write_whole(descriptor: int, data: bytes, size: int) -> None:
             rest = rest[os.write(descriptor, rest) :]
         sync_data(descriptor)
     except OSError:
-        # A short write comes before "disk full": half a line would be left behind.
+        # "Disk full" is preceded by a short write, which would leave half a line behind.
         os.ftruncate(descriptor, size)
         raise
 
@@ -502,7 +502,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _times(folders: Iterable[str]) -> dict[str, int]:
-    """Return when each folder changed, in nanoseconds; 0 where there is none."""
+    """Return when each folder changed, in nanoseconds; 0 if it does not exist."""
     found = dict.fromkeys(folders, 0)
     for folder in found:
         with suppress(OSError):
@@ -511,11 +511,11 @@ def _times(folders: Iterable[str]) -> dict[str, int]:
 
 
 def _show(folder: Path) -> None:
-    """Give a folder a new time, as the system gives it one for a new file but not for a longer one.
+    """Update a folder's time, as the system does for a new file but not for a longer one.
 
-    What was written is written, whether or not this can be done.
+    The data is written whether or not this succeeds.
     """
-    with suppress(OSError):  # of somebody else, who lets this user write into it
+    with suppress(OSError):  # a folder of somebody else, who lets this user write to it
         now = max(time.time_ns(), folder.stat().st_mtime_ns + 1)
         os.utime(folder, ns=(now, now))
         return
@@ -536,15 +536,15 @@ def _explained(error: OSError, path: Path) -> Exception:
 
 
 FOUNDED = "founded"
-"""The file in a clone's state that says that nobody had written into the archive when this clone began to."""
+"""File in a clone's state showing that nobody had written to the archive when this clone began."""
 
 
 def clone_name(state: Path, checked: Callable[[str], str]) -> str:
-    """Return the name of the clone whose state folder this is, minted on first use; the store's lock is held."""
+    """Return the name of the clone with this state folder, minted on first use; the store's lock is held."""
     path = state / "writer"
     try:
         return checked(path.read_text(encoding="utf-8", errors="replace").strip())
-    except (FileNotFoundError, InvalidRecord):  # none, or one that somebody damaged: a new name costs but a shard
+    except (FileNotFoundError, InvalidRecord):  # missing or damaged: a new name merely costs a shard
         name = os.urandom(6).hex()
     make_private(state)
     beside = path.with_name(f"writer.{os.urandom(6).hex()}")

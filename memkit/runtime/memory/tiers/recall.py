@@ -83,7 +83,7 @@ class NewestTurns:
         return [(score, self._turns[place]) for score, place in ranked if place >= start]
 
     def holding(self, query: str, today: date, oldest: str, least: float) -> list[tuple[float, SessionTurn]]:
-        """Return the turns from ``oldest`` on that hold ``least`` of the question's words, with their share of them."""
+        """Return the turns from ``oldest`` on with at least ``least`` of the question's words, and their share."""
         start = self._start(oldest)
         held = self._index.shares(query, today)
         fitting = [(share, place) for place, share in held.items() if share >= least and place >= start]
@@ -402,7 +402,7 @@ def _digest(name: str) -> str:
 SHARE = 0.1
 """Share of the prompt's budget for recall in a turn."""
 LEAST_SHARE = 0.5
-"""Of the words asked for that an earlier turn must hold itself: talk repeats words, and most of it answers nothing."""
+"""Share of the asked words that an earlier turn must contain itself: talk repeats words, and mostly answers nothing."""
 EXCERPT = 400
 """The most characters of an earlier turn that are shown."""
 

@@ -311,7 +311,7 @@ class MemoryTools:
         return self._program()._replace(actor=self.speaker)
 
     def sources_of(self, ids: Iterable[str]) -> list[dict[str, JSON]]:
-        """Return where records come from that an answer cites; one drawn from several pages once for each."""
+        """Return the sources of the records that an answer cites; one drawn from several pages appears for each."""
         found = [stored.record for id in ids if (stored := self.archive.get(id, user_id=self.user_id))]
         return [
             {"id": record.id, "session_id": record.session_id, "turn_id": record.turn_id, "source_url": address}

@@ -1,7 +1,7 @@
-"""Dates as words of a text: "in March 2026", "on 7 May" and "yesterday" meet the day that something was said.
+"""Dates as words of a text, so that "in March 2026", "on 7 May" and "yesterday" match the day something was said.
 
-A day is four words: its year, month, week and day (``d_2026``, ``d_2026_03``, ``d_2026_w11``, ``d_2026_03_14``). What
-was said on a day holds all four of them; a phrase that names a day, a week, a month or a year holds the one it names.
+A day is four words: its year, month, week and day (``d_2026``, ``d_2026_03``, ``d_2026_w11``, ``d_2026_03_14``). A
+statement has all four of its day; a phrase that names a day, a week, a month or a year has the one it names.
 """
 
 import re
@@ -23,9 +23,9 @@ class Dated(NamedTuple):
 
 
 def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
-    """Return the dates that ``text``, said ``today``, names.
+    """Return the dates named by ``text``, said ``today``.
 
-    A month without a year is the last one that has begun, or with ``ahead`` one that begins within so many months.
+    A month without a year is the latest that has begun, or with ``ahead`` one that begins within that many months.
 
     >>> dated("what did I buy yesterday", date(2026, 3, 14)).words
     ('d_2026_03_13',)
@@ -49,7 +49,7 @@ def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
 
 @cache
 def _phrases() -> re.Pattern[str]:
-    """Return the pattern of every phrase that names a date, its named groups saying which it is."""
+    """Return the pattern of all phrases that name a date, whose named groups distinguish them."""
     months = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS if name not in ("may", "march")) + "|sept"
     month, year, day = rf"(?:{months}|may|mar(?:ch)?)\.?", r"(?:19|20)\d\d", r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
     weekday, count = "|".join(WEEKDAYS), rf"\d{{1,3}}|an?|{'|'.join(NUMBERS[1:])}|(?:a\ )?(?:few|couple(?:\ of)?)"
@@ -74,7 +74,7 @@ def _phrases() -> re.Pattern[str]:
 
 
 def _read(match: re.Match[str], today: date, ahead: int) -> str | None:
-    """Return the word for what a phrase names; None for a day that no calendar has."""
+    """Return the word for what a phrase names; None for an impossible date."""
     kind = next(name for name in READERS if match[name])
     try:
         return READERS[kind](match, today, ahead)
@@ -172,7 +172,7 @@ def _months_on(day: date, months: int) -> date:
 
 
 def _last_begun(month: int, day: int, today: date, ahead: int) -> date:
-    """Return the last such day that is no more than ``ahead`` months after today."""
+    """Return the latest such day that is no more than ``ahead`` months after today."""
     year = _months_on(today, ahead).year
     while date(year, month, 1) > _months_on(today, ahead):
         year -= 1

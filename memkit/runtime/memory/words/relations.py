@@ -1,9 +1,9 @@
 # ruff: noqa: SIM905 (lists of words read better as text)
-"""What a statement says about how two things hang together: who works for whom, what lies where, since when.
+"""Relations stated in text: who works for whom, what is located where, since when.
 
-A relation is read only where the wording leaves no doubt: a whole sentence of a known shape, between things that have a
-name, or a place in somebody's life such as "my sister". A wrong one is worse than none. English only; a language model
-gives relations of other wordings, in the same form.
+A relation is read only if the wording is unambiguous: a whole sentence of a known form, between things that have a
+name, or a role in somebody's life such as "my sister". A wrong one is worse than none. English only; a language model
+supplies relations in other wordings, in the same form.
 """
 
 import re
@@ -15,44 +15,44 @@ from .text import words as named_by
 from .wording import hedged_wording, is_negation, sentences, words
 
 LONGEST = 300
-"""Characters; what is longer is no statement."""
+"""In characters; a longer text is not a statement."""
 MOST = 8
-"""Relations of one text."""
+"""The most relations of one text."""
 _ENDS = regex(r"(?<=[a-z0-9])(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)[.!] (?=[A-Z])")
 
 
 class Verb(NamedTuple):
-    """A way to say how two things hang together."""
+    """A way to express a relation."""
 
     label: str
-    """As a graph shows it."""
+    """Its name in a graph."""
     family: str = ""
-    """What answers the same question; nothing: the label itself."""
+    """Groups relations that answer the same question; empty for the label itself."""
     kinds: tuple[str, str] = ("", "")
-    """What subject and object are: person | organisation | place."""
+    """The kinds of subject and object: person | organisation | place."""
     moves: bool = False
-    """Whether it says that another one of its family ended."""
+    """Whether it implies that another one of its family ended."""
     ended: bool = False
-    """Whether it says what was."""
+    """Whether it is about the past."""
 
     @property
     def question(self) -> str:
-        """Return what it answers."""
+        """Return the question that it answers."""
         return self.family or self.label
 
 
 class Mention(NamedTuple):
-    """How a statement names something: by name, by whose what it is, or by both."""
+    """How a statement refers to something: by name, by role, or by both."""
 
     name: str = ""
-    """Its words as they are looked up; nothing where it has no name here."""
+    """The name in lookup form; empty if it has no name here."""
     role: str = ""
-    """``owner/what``, such as ``=ada/sister``; nothing where that is not said."""
+    """``owner/what``, such as ``=ada/sister``; empty if not stated."""
     shown: str = ""
 
 
 class Relation(NamedTuple):
-    """What a record's line keeps of a statement, in its own words."""
+    """What a record's line stores of a statement, in its own words."""
 
     subject: str
     predicate: str
@@ -61,12 +61,12 @@ class Relation(NamedTuple):
     valid_until: str | None = None
 
     def to_data(self) -> dict[str, Any]:
-        """Return it without what it does not say."""
+        """Return it without empty fields."""
         return {key: value for key, value in self._asdict().items() if value is not None}
 
 
 class Stated(NamedTuple):
-    """A relation as the graph takes it in."""
+    """A relation in the form of the graph."""
 
     subject: Mention
     verb: Verb
@@ -74,11 +74,11 @@ class Stated(NamedTuple):
     since: str = ""
     until: str = ""
     gives: str = ""
-    """The role that it says the subject has, such as ``acme/cto``."""
+    """The role that it gives the subject, such as ``acme/cto``."""
 
 
 LEFT = "left"
-"""What ends something else and is no relation itself."""
+"""Ends another relation without being one itself."""
 PERSON, ORGANISATION, PLACE = "person", "organisation", "place"
 _JOB, _HOME, _WEDDED = (PERSON, ORGANISATION), ("", PLACE), (PERSON, PERSON)
 VERBS: tuple[tuple[str, Verb], ...] = (
@@ -140,22 +140,22 @@ VERBS: tuple[tuple[str, Verb], ...] = (
     (r"is a (?:client|customer) of", Verb("is a customer of")),
 )  # fmt: skip
 ENDED = frozenset(verb.label for _, verb in VERBS if verb.ended)
-"""What is over, though nothing says since when."""
+"""Past relations, even without an end date."""
 OF_THINGS = frozenset(
     ("depends on", "runs on", "uses", "replaced", "is part of", "maintains", "works on", "leads", "owns", "created",
      "wrote", "is written in", "funds", "founded", "makes")
 )  # fmt: skip
-"""What may be said of a thing that has no name: the billing service."""
+"""Things that may be mentioned without a name: the billing service."""
 BEGINS = frozenset(("is married to", "founded", "created", "wrote", "acquired", "replaced", "is also called"))
-"""What happens on a day and holds from then on."""
+"""Relations that happen on a day and hold from then on."""
 VAGUE = frozenset(("best", "worst", "one", "part", "kind", "sort", "top", "first", "last", "most", "lot", "rest"))
 MAKES = Verb("makes", "", (ORGANISATION, ""))
 MAKING = r"makes|builds|produces|manufactures|develops|sells|offers"
 ALIAS = Verb("is also called")
 ABOUT = Verb("about")
-"""That a record is about something, and no relation."""
+"""Says that a record is about something; not a relation."""
 ROLE_OF = "{} of"
-"""How a graph shows whose what somebody is: *sister of*."""
+"""The form of a role in a graph: *sister of*."""
 
 _WORD = r"[^\W\d_a-z][\w.&+#'\u2019-]*\w[+#]*|[A-Z]\b"
 _INNER = r"(?:of|de|da|do|dos|di|del|der|van|von|la|le|y|&|and Sons)"
@@ -203,7 +203,7 @@ HAS_CALLED = regex(
     rf"^(?P<object>I|{ROLED}|{NAME}) (?P<verb>have|has|owns?|runs?|keeps?|bought|founded|started) an? (?P<what>{_WHAT})"
     rf",? (?:called|named) (?P<subject>(?:the )?{NAME}){_END}"
 )
-"""Whose something is that has a name: "Celeste has a dog named Rex"."""
+"""The owner of something named: "Celeste has a dog named Rex"."""
 ALSO = regex(
     rf"^(?P<subject>{NAME}) (?P<verb>is (?:also|now|better) (?:known as|called)|goes by|is short for"
     rf"|(?:has |was |is |has been )?(?:now )?renamed (?:itself )?(?:to |as )?|changed (?:its|his|her) name to"
@@ -216,7 +216,7 @@ RENAMING = (
 OWNING = ("'s ", "\u2019s ", "s' ", "s\u2019 ", " My ", " Our ", " is my ", " is our ", " was my ", " was our ")
 CALLED = (" called ", " named ")
 SHAPES = ((ALSO, ALIAS.label, RENAMING), (IS_MY, "", OWNING), (MY_IS, "", OWNING), (HAS_CALLED, "", CALLED))
-"""A pattern, what it says, and what a sentence of its shape holds."""
+"""A pattern, its relation, and words that a sentence of its form contains."""
 FORMERLY = frozenset({"used to be called", "was formerly called", "was formerly known as", "is the new name of"})
 MY_NAME = regex(rf"^(?:My name is|I am called|I['\u2019]m called) (?P<object>{NAME})[.!]?$")
 BINDS = regex(
@@ -225,18 +225,18 @@ BINDS = regex(
     r"hopes?|plans?|would|could|should|will|might|almost|nearly|never|once|according|allegedly|pretends?|"
     r"dream(?:s|t|ed)?|imagines?|supposed(?:ly)?|like|as if|soon|maybe|only|other|another|someone|everyone)\b)|\bmay\b"
 )
-"""What makes a sentence something else than a plain statement of what is."""
+"""Marks of a sentence that is not a plain statement of fact."""
 NO_NAME = frozenset(
     """i he she it they we you this that these those there here who what where when why how which everyone everybody
     someone somebody nobody anyone nothing something everything people today tomorrow yesterday tonight now then the a
     an my our your his her its their some many most all both each every no one if please yes no ok okay hi hello well so
     and but or not do does is are was were let lets remember note new old both""".split()
 ) | {*MONTHS, *WEEKDAYS}
-"""Words that begin a sentence with a capital and name nothing."""
+"""Words that begin a sentence with a capital but are not names."""
 ADJECTIVE = regex(r"(?i)(?:an|ish|ese|ic|ch|i|ous|ful|ed|ing|ist|al|ive)$")
-"""Endings by which a word behind "my sister is" may say what she is like instead of how she is called."""
+"""Endings of adjectives: after "my sister is", such a word may describe her instead of naming her."""
 LEGAL = frozenset("ag gmbh inc ltd llc plc corp corporation limited co se sa nv bv oy ab kg".split())
-"""Words behind a company's name that change nothing about which it is."""
+"""Legal forms after a company's name that do not affect its identity."""
 SAME_ROLE = {
     "mum": "mother", "mom": "mother", "mummy": "mother", "mommy": "mother", "dad": "father", "daddy": "father",
     "sis": "sister", "bro": "brother", "hubby": "husband", "kid": "child", "grandma": "grandmother",
@@ -251,7 +251,7 @@ KIND_OF_ROLE = frozenset(
 )
 """Roles that people have."""
 OFFICES = frozenset(("ceo", "cto", "cfo", "coo", "founder", "president", "chairman", "chairwoman", "chair"))
-"""Roles that somebody has in an organisation."""
+"""Roles in an organisation."""
 LEADS_TO: Mapping[str, frozenset[str]] = {
     family: frozenset(asking.split())
     for family, asking in {
@@ -287,11 +287,11 @@ LEADS_TO: Mapping[str, frozenset[str]] = {
         "created": "create created creator design designed designer make made",
     }.items()
 }
-"""Which words of a question ask for a relation."""
+"""The words of a question that ask for a relation."""
 
 
 def relations(text: str) -> list[Relation]:
-    """Return what ``text`` plainly says of how things hang together, in its own words; mostly nothing.
+    """Return the relations that ``text`` plainly states, in its own words; mostly none.
 
     >>> relations("My sister Anna works for Siemens")[0][:3]
     ('my sister Anna', 'works for', 'Siemens')
@@ -317,7 +317,7 @@ INTERJECTION = regex(
 
 
 def relations_of_turn(text: str) -> list[Relation]:
-    """Return what a turn of a conversation says, sentence by sentence; "I" in it is whoever it names as its speaker.
+    """Return the relations in a conversation turn, sentence by sentence; "I" means the speaker whom it names.
 
     >>> relations_of_turn("Ann: Hey! I moved to Porto in 2020. How are you?")[0][:4]
     ('Ann', 'moved to', 'Porto', '2020-01-01')
@@ -334,7 +334,7 @@ def relations_of_turn(text: str) -> list[Relation]:
 
 
 def _by(end: str, who: str) -> str:
-    """Return how an end of a relation reads when somebody else tells what ``who`` said."""
+    """Return an end of a relation in the third person, where ``who`` is the speaker."""
     if who == "I":
         return end
     return who if end == "I" else re.sub(r"^(?:my|our) ", f"{who}'s ", end)
@@ -343,7 +343,7 @@ def _by(end: str, who: str) -> str:
 def _relation(said: str) -> Relation | None:
     if match := MY_NAME.match(said):
         return Relation("I", ALIAS.label, match["object"])
-    for pattern, label, holding in SHAPES:  # a pattern takes milliseconds to compile, and most texts need few
+    for pattern, label, holding in SHAPES:  # compiling a pattern takes milliseconds, and most texts need few
         if not any(part in f" {said}" for part in holding) or (match := pattern.match(said)) is None:
             continue
         if pattern is HAS_CALLED:
@@ -376,7 +376,7 @@ def _relation(said: str) -> Relation | None:
 
 
 def _owner(owner: str) -> str:
-    """Return whose something is, as a mention."""
+    """Return the owner of something, as a mention."""
     return "I" if owner.lower() in ("my", "our") else owner[:-2] if owner[-1] == "s" else owner[:-1]
 
 
@@ -387,7 +387,7 @@ def _is_thing(text: str) -> bool:
 def _checked(
     subject: str, predicate: str, object: str, match: re.Match[str], *, needs_name: bool = True
 ) -> Relation | None:
-    """Return a relation whose ends are names, and whose dates are in order."""
+    """Return a relation if its ends are names and its dates are in order."""
     subject, object = subject.strip(" ,"), object.strip(" ,")
     if not _names(subject) or (needs_name and not _names(object)) or subject == object:
         return None
@@ -403,12 +403,12 @@ def _names(text: str) -> bool:
 
 
 def _levelled(text: str) -> str:
-    """Return a mention as it reads within a sentence."""
+    """Return a mention in the form it has within a sentence."""
     return text[0].lower() + text[1:] if re.match(r"(?:My|Our|The) ", text) else text
 
 
 def _period(match: re.Match[str], verb: Verb | None) -> tuple[str, str]:
-    """Return from when to when a statement says that it holds, as bare dates."""
+    """Return the period for which a statement holds, as bare dates."""
     given = {key: value for key, value in match.groupdict().items() if value}
     first, last = given.get("from") or given.get("between"), given.get("to") or given.get("and")
     if first and last:
@@ -451,15 +451,15 @@ _IS_THE = regex(r"^(?:is|was|am|became) (?:an? |the )?(?P<what>.+?) (?P<of>of|at
 
 
 def verb_of(predicate: str) -> Verb | None:
-    """Return what a predicate says by the wordings that are known; None for any other."""
+    """Return the meaning of a predicate with a known wording; None for any other."""
     match = _EXACT.match(predicate)
     return (*VERBS, (MAKING, MAKES))[(match.lastindex or 1) - 1][1] if match else None
 
 
 def stated(relation: Mapping[str, Any], user_id: str) -> Iterator[Stated]:
-    """Yield what a relation says, and what its mentions say beside it: of "my sister Anna" whose sister she is.
+    """Yield a relation, and those implied by its mentions: for "my sister Anna", whose sister she is.
 
-    ``user_id`` is who "I" and "my" mean.
+    ``user_id`` is the meaning of "I" and "my".
     """
     subject, object = (mention(str(relation.get(end, "")), user_id) for end in ("subject", "object"))
     predicate = " ".join(str(relation.get("predicate", "")).replace("_", " ").split())
@@ -496,7 +496,7 @@ def _role_verb(what: str) -> Verb:
 
 
 def mention(text: str, user_id: str) -> Mention:
-    """Return how a text names something.
+    """Return how a text refers to something.
 
     >>> mention("my sister Anna", "ada")
     Mention(name='anna', role='=ada/sister', shown='Anna')
@@ -526,7 +526,7 @@ def mention(text: str, user_id: str) -> Mention:
 
 
 OWNED = regex(r"(?i)\b(?:my|our)\b|['\u2019]s |s['\u2019] ")
-"""Without one of these, nobody's anything is named."""
+"""A text without any of these names no role."""
 
 
 def _named(said: str) -> Mention:
@@ -539,7 +539,7 @@ def _key_of(one: Mention) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return a name as it is looked up: without case, accents and what a company is by law.
+    """Return a name in lookup form: without case, accents and legal form.
 
     >>> name_key("Siemens AG"), name_key("Łódź")
     ('siemens', 'lodz')
@@ -562,7 +562,7 @@ def _role_key(owner: str, what: str) -> str:
 
 
 def kept_relations(value: Any) -> list[Mapping[str, Any]]:
-    """Return the relations that a record's field holds: one or several."""
+    """Return the relations in a record's field, which holds one or several."""
     found = value if isinstance(value, Sequence) and not isinstance(value, str) else [value] if value else []
     return [one for one in found if isinstance(one, Mapping)]
 
@@ -572,11 +572,11 @@ SPEAKERS = frozenset(
     moi notre nous yo mi mis mio nuestro usuario usuaria io mia miei mie eu meu minha meus minhas jag min mitt mina ik
     mijn jeg mit moj moja ja mam я мой моя мне мои меня benim ben minun אני שלי أنا 我 私 나 제""".split()
 )
-"""How whoever speaks is named in a text, in some languages: a model gives that end of a relation as "I"."""
+"""How the speaker is called in a text, in some languages: a model gives that end of a relation as "I"."""
 
 
 def is_told(relation: Mapping[str, Any], text: str) -> bool:
-    """Return whether both ends of a relation that a model gave are named in the text: it may invent neither."""
+    """Return whether the text names both ends of a model's relation, neither of which may be invented."""
     held = set(named_by(text)) | set(words(text))
 
     def named(end: str) -> bool:

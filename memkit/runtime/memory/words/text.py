@@ -1,6 +1,6 @@
-"""What counts as a word: the same tokens for the index and for a query, and one digest for every spelling of a value.
+"""Tokenisation: the same tokens for the index and for a query, and one digest for every spelling of a value.
 
-Patterns are compiled when the first text needs them, which most processes never see: it takes longer than a search.
+Patterns are compiled on first use, which most processes never need: compiling takes longer than a search.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any, cast
 from weakref import WeakSet
 
 ROLES = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc")
-"""Which letters are vowels and which are consonants; y may be either."""
+"""Vowels and consonants; y may be either."""
 
 STEP_2 = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("bli", "ble"),
@@ -30,7 +30,7 @@ STEP_4 = (
 
 
 class _Pattern:
-    """A regular expression with the attributes of a compiled one; the first that is asked for compiles it."""
+    """A regular expression with the attributes of a compiled one; the first access compiles it."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
@@ -43,7 +43,7 @@ class _Pattern:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self.compiled, name)
-        setattr(self, name, attribute)  # the next time no look-up comes here
+        setattr(self, name, attribute)  # later accesses bypass this method
         return attribute
 
 
@@ -51,12 +51,12 @@ _PATTERNS: WeakSet[_Pattern] = WeakSet()
 
 
 def compiled_patterns() -> list[int]:
-    """Return marks of the patterns that this process compiled, which mean the same in what it was forked from."""
+    """Return marks of the patterns compiled in this process, which are also valid in the process it was forked from."""
     return [hash(one.pattern) for one in _PATTERNS if "compiled" in vars(one)]
 
 
 def compile_patterns(marks: Iterable[int]) -> None:
-    """Compile what a fork of this process had to, so that the next one comes with it."""
+    """Compile the patterns that a fork of this process needed, so that the next fork inherits them."""
     wanted = set(marks)
     for one in _PATTERNS:
         if hash(one.pattern) in wanted:
@@ -64,12 +64,12 @@ def compile_patterns(marks: Iterable[int]) -> None:
 
 
 def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return what ``re.compile`` does, compiled when it is first asked: most texts ask few patterns."""
+    """Return the same as ``re.compile``, but compiled on first use: most texts need few patterns."""
     return cast("re.Pattern[str]", _Pattern(pattern, flags))
 
 
 def any_of(words: str) -> str:
-    """Return a pattern for one of some words, in which a line stands for a blank.
+    """Return a pattern for one of some words, in which an underscore stands for a space.
 
     >>> any_of("nuts tree_nuts")
     '(?:nuts|tree nuts)'
@@ -96,7 +96,7 @@ def measure(stem: str) -> int:
 
 
 class _Stems(dict[str, str]):
-    """The stem of each word that was asked for: of most words of a text it is known."""
+    """The stem of each requested word: most words of a text are already known."""
 
     def __missing__(self, word: str) -> str:
         if len(self) >= MOST_STEMS:
@@ -107,7 +107,7 @@ class _Stems(dict[str, str]):
 
 MOST_STEMS = 200_000
 stem = _Stems().__getitem__
-"""Returns the stem of a lower-case English word; anything else comes back as it is."""
+"""Returns the stem of a lower-case English word; anything else is returned unchanged."""
 
 
 def _stem(word: str) -> str:
@@ -177,12 +177,12 @@ def _tidied(word: str) -> str:
 
 
 TOKENS_VERSION = 3
-"""Part of the index format: raise it when the tokens of a record change."""
+"""Part of the index format: increment it when the tokens of a record change."""
 LONGEST_TOKEN = 64
 
 MARKS = "\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0903\u093a-\u094f\u0951-\u0957"
 MORE_MARKS = "\u0962\u0963\u0981-\u0983\u09bc-\u09d7\u0a01-\u0a4d\u0a81-\u0acd\u0b01-\u0b57\u0b82-\u0bd7\u0c00-\u0c56"
-# Python's \w leaves out combining marks, and so would cut Hindi, Tamil or Thai words in pieces.
+# Python's \w excludes combining marks, and so would split Hindi, Tamil or Thai words.
 LETTERS = rf"\w\u0300-\u036f{MARKS}{MORE_MARKS}\u0c81-\u0cd6\u0d00-\u0d57\u0e31-\u0e4e\u0eb1-\u0ecd\u102b-\u103e"
 EMOJI = (
     r"[\U0001F1E6-\U0001F1FF]{2}|[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001F000-\U0001F3FA\U0001F400-\U0001FAFF]"
@@ -193,16 +193,16 @@ UNSPACED = (
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f"
     "\u1780-\u17ff\U00020000-\U0003ffff]+"
 )
-"""Scripts written without blanks between words."""
+"""Scripts written without spaces between words."""
 UNHEARD = "[\u0300-\u036f\u064b-\u065f\u0670\u0640\u0591-\u05bd\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff]"
-"""Accents, vowel points and invisible characters, which people leave out when they search."""
+"""Accents, vowel points and invisible characters, which people omit when they search."""
 SHORTENED = r"['\u2019](?:s|re|ve|ll|d|m)\b"
 APOSTROPHE = r"(?<=\w)['\u2019](?=\w)"
 
 ASCII = [chr(code) for code in range(128)]
 _WORDS_ALONE = {ord(char): char if char.isalnum() or char == "_" else " " for char in ASCII}
 _LETTERS_ALONE = {ord(char): char if char.isalpha() else " " for char in ASCII}
-"""Tables that name all of ASCII: to look for a letter that a table does not have takes longer than to replace it."""
+"""Tables that cover all of ASCII: looking for a letter missing from a table takes longer than replacing it."""
 
 STOP_LIST = """
     a about above after again all also am an and any are arent as at be because been before being below between both
@@ -222,11 +222,11 @@ WHOLE = str.maketrans(
         "æ": "ae", "œ": "oe", "þ": "th", "ĳ": "ij", "ŋ": "ng", "ĸ": "k",
     }
 )  # fmt: skip
-"""Small letters with a stroke, and joined ones: Unicode takes none of them apart, and people type them plain."""
+"""Lower-case letters with a stroke, and ligatures: Unicode decomposes none of them, and people type them plain."""
 
 
 def folded(text: str) -> str:
-    """Return ``text`` with case, width, accents, strokes and invisible characters taken out of the way.
+    """Return ``text`` without differences of case, width, accents, strokes and invisible characters.
 
     >>> folded("Łódź, Smørrebrød, Straße")
     'lodz, smorrebrod, strasse'
@@ -252,7 +252,7 @@ def words(text: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return what the index keeps of ``text``: stems, and letters and pairs of letters of unspaced scripts."""
+    """Return the index terms of ``text``: stems, and single characters and pairs in unspaced scripts."""
     found = words(text)
     if text.isascii():
         return list(map(stem, found))
@@ -260,22 +260,22 @@ def tokens(text: str) -> list[str]:
 
 
 def query_terms(query: str) -> list[str]:
-    """Return what to look up for ``query``: its tokens without stop words, each once."""
+    """Return the terms to look up for ``query``: its tokens without stop words and repeats."""
     content = [word for word in words(query) if word not in STOP_WORDS]
     if query.isascii():
         found = list(dict.fromkeys(map(stem, content)))
     else:
         found = list(dict.fromkeys(token for word in content for token in _pieces(word, singles=False)))
-    # The stem of "one" is "on", which most records hold.
+    # The stem of "one" is "on", which most records contain.
     return [token for token in found if token not in STOP_WORDS] or found
 
 
 CAPITAL = regex(r"(?<=[^.!?:\u2026\n] )(?![a-z])[^\W\d_][\w'\u2019-]*")
-"""A word within a sentence that may begin with a capital letter."""
+"""A word inside a sentence that may begin with a capital letter."""
 
 
 def names(text: str) -> list[str]:
-    """Return as tokens the words of ``text`` that a capital within a sentence marks as names.
+    """Return, as tokens, the words of ``text`` that a capital inside a sentence marks as names.
 
     >>> names("We met Imke at the Paragon. She has stories")
     ['imk', 'paragon']
@@ -300,11 +300,11 @@ def _pieces(word: str, *, singles: bool) -> Iterator[str]:
 
 APOSTROPHES = str.maketrans("’‘ʼ＇`", "'''''")
 VOWEL_POINTS = dict.fromkeys([*range(0x64B, 0x660), 0x670, 0x640, *range(0x591, 0x5BE), *range(0x5C1, 0x5C8)])
-"""Signs that Arabic and Hebrew may write and mostly do not."""
+"""Signs that are optional, and usually omitted, in Arabic and Hebrew."""
 
 
 def plain(text: str) -> str:
-    """Return ``text`` as it reads: one form of each letter, lower case, single blanks, nothing invisible."""
+    """Return ``text`` normalised: one form of each letter, lower case, single spaces, nothing invisible."""
     if text.isascii():
         return " ".join(text.casefold().split())
     shown = unicodedata.normalize("NFKC", text).translate(APOSTROPHES).translate(VOWEL_POINTS)
@@ -313,12 +313,12 @@ def plain(text: str) -> str:
 
 
 LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏвкмнтгѵԛԝҽαοενρτικβζημɑɡıɩⲟօսհ", "aeopcyxijshdlbkmhtrvqweaoevptikbzhmagiioouh")
-"""Letters by which another one is often replaced, small as they are after folding: a capital В is a small в there."""
+"""Letters often replaced by look-alikes, in lower case as after folding: a capital В is a small в there."""
 SIGNS = frozenset("+#%&@")
 """Punctuation and symbols that belong to a word: C++ is not C#."""
 
 
-@lru_cache(maxsize=16)  # the gate and the index ask for the same one in turn
+@lru_cache(maxsize=16)  # the gate and the index request the same one in turn
 def fingerprint(text: str) -> str:
     """Return a digest that is the same for every spelling of a value."""
     return str(_sha256()(stated(text).encode()).hexdigest()[:32])
@@ -326,15 +326,15 @@ def fingerprint(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _sha256() -> Callable[[bytes], Any]:
-    from hashlib import sha256  # costs more time than a search, which needs no digest
+    from hashlib import sha256  # importing it costs more time than a search, which needs no digest
 
     return sha256
 
 
 def keyed_fingerprints(key: bytes, user_id: str, text: str) -> list[str]:
-    """Return the digests of a user's value that nobody without ``key`` can find by trying values.
+    """Return digests of a user's value that cannot be found without ``key`` by trying values.
 
-    The first is how it is written down; the others are how it was before strokes were taken out of the way.
+    The first is the one that is written; the others match values from before strokes were folded.
     """
     import hashlib
     import hmac
@@ -344,10 +344,10 @@ def keyed_fingerprints(key: bytes, user_id: str, text: str) -> list[str]:
 
 
 def stated(text: str) -> str:
-    """Return what ``text`` comes down to: every word in its order, without what only spells it.
+    """Return the normalised content of ``text``: every word in order, independent of spelling.
 
-    Case, width, accents, invisible and look-alike characters, blanks and punctuation make no difference, except where
-    they make a number another one.
+    Case, width, accents, invisible and look-alike characters, spaces and punctuation make no difference, except
+    where they change a number.
 
     >>> stated("Alice prefers  es-presso!") == stated("alice prefers ESPRESSO")
     True
@@ -371,7 +371,7 @@ def _stated(flat: str, text: str) -> str:
 
 
 def _closed_up_ascii(flat: str) -> str:
-    """Return what ``_closed_up`` does: only of gaps that a number follows anything may stay."""
+    """Return the same as ``_closed_up`` for ASCII, where only gaps before a number can matter."""
     if not _DIGIT.search(flat):
         return flat.translate(_WITHOUT_GAPS)
     pieces, last = list[str](), 0
@@ -382,7 +382,7 @@ def _closed_up_ascii(flat: str) -> str:
 
 
 def _closed_up(flat: str, gap: re.Pattern[str], loose: re.Pattern[str]) -> str:
-    return gap.sub(_kept, loose.sub("", flat))  # nothing to ask of those that no number follows
+    return gap.sub(_kept, loose.sub("", flat))  # gaps not followed by a number need no check
 
 
 @lru_cache(maxsize=1024)
@@ -396,7 +396,7 @@ _GAP_BEFORE_NUMBER, _DIGIT = regex(f"[{_ASCII_GAPS}]++(?=[0-9])"), regex("[0-9]"
 
 
 def _kept(match: re.Match[str]) -> str:
-    """Return what stays of blanks and punctuation between two runs of letters, digits and signs."""
+    """Return what remains of spaces and punctuation between two runs of letters, digits and signs."""
     flat, gap, start, end = match.string, match.group(), match.start(), match.end()
     if not flat[end : end + 1].isnumeric():
         return ""
@@ -407,16 +407,16 @@ def _kept(match: re.Match[str]) -> str:
 
 SENTENCE_END = regex(r"(?<=[.!?。！？])\s+|\n+")
 LINE_LIMIT = 160
-"""Characters kept of one turn."""
+"""The most characters kept of one turn."""
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of ``text``, cut where it is too long for a line."""
+    """Return the first sentence of ``text``, truncated if it is too long for a line."""
     first = next((part.strip() for part in SENTENCE_END.split(text) if part.strip()), "")
     return first if len(first) <= LINE_LIMIT else first[: LINE_LIMIT - 1].rstrip() + "…"
 
 
-# The words of a calendar, as which a day is found; what reads the phrases that name one is ``dates``.
+# The calendar words by which a day is found; the phrases that name dates are parsed in ``dates``.
 
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -431,11 +431,11 @@ DATE_HINTS = frozenset(
 )  # fmt: skip
 UNITS = frozenset(("week", "month", "year", "weekend"))
 WHICH = frozenset(("last", "past", "this", "next", "previous", "coming"))
-"""Without a hint, one of these beside a unit, or a year, a text names no date, and no pattern need look for one."""
+"""Without one of these next to a unit, or a year, a text names no date, and no pattern need be tried."""
 _HINTS_OR_UNITS = DATE_HINTS | UNITS
 _LETTERS, _YEAR = regex("[a-z]+"), regex(r"(?:19|20)\d\d")
 AHEAD = 6
-"""Months ahead that a month without a year may lie in what was said; a question means one that has begun."""
+"""How many months ahead a month without a year may be in a statement; a question means one that has begun."""
 
 
 @lru_cache(maxsize=512)
@@ -449,7 +449,7 @@ def day_words(day: date) -> tuple[str, ...]:
 
 
 def is_day(word: str) -> bool:
-    """Return whether a word is one of those four."""
+    """Return whether a word is one of these four."""
     return word.startswith("d_")
 
 
@@ -471,7 +471,7 @@ def month_word(day: date) -> str:
 
 @lru_cache(maxsize=4096)
 def may_name_a_date(text: str) -> bool:
-    """Return whether ``dated`` is worth asking: most texts name no date, and need not load what reads one."""
+    """Return whether ``dated`` is worth calling: most texts name no date, and need not load its patterns."""
     if ("19" in text or "20" in text) and _YEAR.search(text):
         return True
     lower = text.lower()

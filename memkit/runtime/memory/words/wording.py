@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 (lists of words read better as text)
-"""What a sentence says, as words: order and negations kept, spelling, case and endings levelled. For any script."""
+"""The wording of a sentence: order and negations kept; spelling, case and endings normalised. For any script."""
 
 import re
 from functools import lru_cache
@@ -10,14 +10,14 @@ ALONE = (
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0003ffff]"
 )
-"""Letters of scripts that put no blanks between words: each is a word of its own here."""
+"""Characters of scripts without spaces between words; each counts as a word here."""
 TOKEN = regex(
     rf"{ALONE}[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,:/-]\d+)*|(?:(?!{ALONE})[^\W_])+(?:'[a-z]+)?|[+#€$£%°]"
 )
 SHORT = 400
-"""One offer is compared with many records, and one record with many offers: words of texts up to here are kept."""
+"""One offer is compared with many records, and vice versa: words of texts up to this length are cached."""
 KEPT = 8192
-"""So many of them: an import meets the same records again and again."""
+"""The cache size: an import meets the same records again and again."""
 NEGATIONS = frozenset(
     """not no never none neither nor without cannot n't nobody nothing nicht kein keine keinen nie niemals ne
     pas jamais nunca jamás não nunca non mai niet geen nooit не нет никогда ni nie inte aldrig ikke لا ليس لم
@@ -28,7 +28,7 @@ NUMBER_WORDS = frozenset(
     thousand million first second third half twice both 一 二 三 四 五 六 七 八 九 十 百 千 万""".split()
 )
 EMPTY_WORDS = frozenset("""a an the that really very so just also indeed quite please of""".split())
-"""Words whose presence changes nothing about what is said."""
+"""Words whose presence does not change what is said."""
 FUNCTION_WORDS = EMPTY_WORDS | frozenset(
     """i me my mine myself you your yours he him his she her hers it its we us our they them their user user's
     is am are was were be been being do does did done have has had having will would shall should can could
@@ -45,20 +45,20 @@ CONTRACTIONS = {
     "im": ("i", "'m"),
     "ive": ("i", "'ve"),
 } | {f"{word}nt": (word, "not") for word in "do does did is are was were have has had could should would".split()}
-"""Also as they are typed in haste: a negation without its apostrophe still turns the statement round."""
+"""Includes hasty spellings: a negation without its apostrophe still reverses the statement."""
 
 GREETING = regex(
     r"^(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)(?: there| again| all)?"
     r"(?:,? [A-Za-z\u00c0-\u024f]+)?\W*$",
     re.IGNORECASE,
 )
-"""A whole message, or a sentence, that greets, maybe by a name, and says nothing else."""
+"""A whole message, or a sentence, that only greets, possibly by name."""
 SHORTENED = regex(r"\b(?i:dr|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e)\.$|[A-Z][a-z]+ [A-Z]\.$")
-"""What a full stop behind ends no sentence."""
+"""Abbreviations after which a full stop ends no sentence."""
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of ``text`` in order, contractions taken apart.
+    """Return the words of ``text`` in order, with contractions expanded.
 
     >>> words("Alice doesn't like tea")
     ('alice', 'does', 'not', 'like', 'tea')
@@ -88,12 +88,12 @@ def _apart(token: str) -> tuple[str, ...]:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the stems of the words of ``text`` that carry meaning, in order; negations and numbers are among them."""
+    """Return the stems of the meaningful words of ``text`` in order, including negations and numbers."""
     return [stem(word) for word in words(text) if word not in FUNCTION_WORDS]
 
 
 def is_negation(word: str) -> bool:
-    """Return whether ``word`` turns a statement round."""
+    """Return whether ``word`` reverses a statement."""
     return word in NEGATIONS
 
 
@@ -108,7 +108,7 @@ def is_number(word: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of ``text``, each with the mark that ends it.
+    """Return the sentences of ``text``, each with its final punctuation.
 
     >>> sentences("I met Dr. Brown. He helped.")
     ['I met Dr. Brown.', 'He helped.']
@@ -126,7 +126,7 @@ ERRANDS = (
     r"(?:file|finish|call|send|write|buy|book|pay|submit|ship|renew|visit|fix|deliver|email|mail|order|prepare|return"
     r"|schedule|sign|talk to|get back to|update|review|release|publish|apply|hand in|complete|confirm|decide|upload)"
 )
-"""What is done once, of which somebody may want to hear whether it was."""
+"""Things done once, of which somebody may want to hear whether they were."""
 ERRAND = regex(rf"\b{ERRANDS}\b")
 TALK = r"(?:this|the current|the rest of (?:this|the|our)) (?:session|conversation|chat)"
 DAY = r"(?:today|tonight|this (?:morning|afternoon|evening))"
@@ -143,7 +143,7 @@ LIMITS = {
     "soon": r"for now|for the moment|for the time being|temporarily|(?:just|only|for) this (?:once|one time)"
     r"|until (?:tomorrow|later)",
 }
-"""Words that end a state by themselves, by what it ends with."""
+"""Words that limit a state by themselves, by what ends it."""
 ENDS = {limit: regex(rf"\b(?:{wording})\b") for limit, wording in LIMITS.items()}
 OF_ERRANDS = frozenset({"until tonight", "until tomorrow", "until later", "until later today", "temporarily"})
 TRANSIENT = regex(
@@ -177,44 +177,44 @@ HEDGES = regex(
 
 
 def transient_wording(text: str) -> str | None:
-    """Return the words that tie ``text`` to this moment, if there are any."""
+    """Return the words that limit ``text`` to this moment, if any."""
     found = TRANSIENT.search(plain(text))
     return found[0] if found else None
 
 
 def limit_of(text: str) -> str | None:
-    """Return what ends the state that ``text`` tells of: the talk, the day, week or month, or something soon.
+    """Return what ends the state described by ``text``: the talk, the day, week or month, or something soon.
 
     >>> limit_of("I want to be called Captain for today only"), limit_of("I need to finish it until tomorrow")
     ('day', None)
     """
     read = plain(text)
     found = ((limit, wording.search(read)) for limit, wording in ENDS.items())
-    # An errand "until tomorrow" has a deadline, and is no state; nor is what is mended for now.
+    # An errand "until tomorrow" has a deadline, and is not a state; nor is a temporary repair.
     is_errand = ERRAND.search(read) is not None
     return next((limit for limit, part in found if part and not (is_errand and part[0] in OF_ERRANDS)), None)
 
 
 def hedged_wording(text: str) -> str | None:
-    """Return the words by which ``text`` leaves open whether it is true, if there are any."""
+    """Return the words that leave open whether ``text`` is true, if any."""
     found = HEDGES.search(plain(text))
     return found[0] if found else None
 
 
-# What says several things, taken apart: one fact a record, so that correcting one leaves the others.
+# Splitting a text with several statements: one fact per record, so that correcting one leaves the others.
 #
-# A text is taken apart only where its grammar leaves no doubt; everything else stays as it is. The pieces say nothing
-# that the text did not: they are its own words in their order, without the "and" between them, and with the subject
-# repeated where it was left out. English only.
+# A text is split only if its grammar is unambiguous; everything else stays as it is. The parts say nothing that
+# the text did not: they are its own words in order, without the "and" between them, and with an omitted subject
+# repeated. English only.
 
 LONGEST = 500
-"""Characters; what is longer is a document and no statement."""
+"""In characters; a longer text is a document rather than a statement."""
 VERBS = frozenset(
     """live work love like hate prefer enjoy dislike have had own speak eat drink use drive play study teach want need
     am is are was were moved come came started bought sold met got grew wear run collect support adore know don't can't
     doesn't didn't""".split()
 )
-"""Which words begin what is said of somebody; a third person's have an s."""
+"""Words that begin a predicate; for a third person they have an s."""
 THIRD = frozenset(
     """lives works loves likes hates prefers enjoys dislikes has owns speaks eats drinks uses drives plays studies
     teaches wants needs wears runs collects supports adores knows is was had moves moved comes came started bought sold
@@ -231,7 +231,7 @@ LIKING = frozenset(
 )
 """Verbs whose object may itself be joined by "and"."""
 AFTER_VERB = {"work": ("as", "at", "for"), "works": ("as", "at", "for")}
-"""What follows a verb that might be a noun and shows that it is none; others need an article."""
+"""Words after a verb that show it is not a noun; other verbs need an article."""
 ARTICLES = frozenset({"a", "an", "the", "my"})
 WHOLE = regex(
     r"[\"“”„«»`:(){}\[\]<>=\n…]|(?<!\w)['‘]|[?]|[.!]\s+\S|"
@@ -245,7 +245,7 @@ WHOLE = regex(
     r"remembers?|makes?|made|lets?|maybe|perhaps|might|may|would|could|should|will|used to|joking|kidding)\b",
     re.IGNORECASE,
 )
-"""What may bind the halves of a sentence together, or belong to somebody else's words: then it stays whole."""
+"""Words that may link both halves of a sentence, or introduce somebody else's words: then it stays whole."""
 LOOSE = regex(
     r"\b(?:every|each|sometimes|often|usually|always|mostly|rarely|seldom|occasionally|daily|weekly|monthly|still|now|today|"
     r"tonight|tomorrow|yesterday|currently|already|soon|later|during|since|before|after|together|alone|abroad|"
@@ -253,7 +253,7 @@ LOOSE = regex(
     r"winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)\b",
     re.IGNORECASE,
 )
-"""What may be said of both halves, where only one subject stands before them."""
+"""Words that may apply to both halves if only one subject precedes them."""
 SUBJECT = regex(
     r"(?P<subject>I|We|You|(?:The|Our|My) [a-z][\w-]*(?: [A-Z][\w-]*)?|[A-Z][\w-]*(?: [A-Z][\w-]*)?)"
     r"(?P<short>['’](?:m|re|ve|s))? (?:(?:now|currently|also|still|usually|always|mostly) )?(?P<verb>\w+(?:n['’]t)?)"
@@ -265,7 +265,7 @@ FOLLOWING = regex(
 JOINT = regex(r",?\s+(?:and|but)\s+|,\s+|;\s+")
 FIRST_PERSON = frozenset({"i", "we", "you"})
 FAR_REACHING = frozenset("to never not no can cannot can't don't do did doesn't didn't must has had have".split())
-"""Words before an "and" whose reach may go beyond it."""
+"""Words before an "and" whose scope may extend beyond it."""
 
 
 ATTRIBUTES = (
@@ -274,14 +274,14 @@ ATTRIBUTES = (
     r"kids|pets?|hobb(?:y|ies)|interests|time ?zone|manager|team|editor|os|units|shift"
 )
 LABELLED = rf"(?:[^\W\d_][\w'-]*\s)?(?:{ATTRIBUTES}):\s+[^\s|;][^|;\n]{{0,200}}?"
-"""What a label names that belongs to a person, whatever stands beside it: "Place: room 2" belongs to its meeting."""
+"""A labelled attribute that always belongs to a person, unlike "Place: room 2", which belongs to its meeting."""
 LABELS = regex(rf"{LABELLED}(?:(?:\s+\||;|\.|\n)\s*{LABELLED})+", re.IGNORECASE)
 NEXT_LABEL = regex(rf"(?:\s+\||;|\.|\n)\s*(?={LABELLED}(?:$|\s+\||[;.\n]))", re.IGNORECASE)
 BULLET = regex(r"\s*[-*•–]\s+(?=\S)")
 
 
 def listed(text: str) -> list[str]:
-    r"""Return the statements of a list about a person: labelled values, or lines with bullets; else nothing.
+    r"""Return the statements of a list about a person: labelled values, or bulleted lines; else an empty list.
 
     >>> listed("Name: Ada | Job: nurse"), listed("- User has two cats\n- Lives in Ghent"), listed("- flour\n- eggs")
     (['Name: Ada', 'Job: nurse'], ['User has two cats', 'Lives in Ghent'], [])
@@ -295,7 +295,7 @@ def listed(text: str) -> list[str]:
 
 
 def _of_user(item: str) -> bool:
-    """Return whether a line has such a label, names the user, or begins with its verb, which leaves only the user."""
+    """Return whether a line has such a label, names the user, or begins with a verb, which implies the user."""
     first = item.split(maxsplit=1)[0].lower()
     return first in THIRD or re.match(r"(?:the )?user\b", item, re.IGNORECASE) is not None or _has_label(item)
 
@@ -305,7 +305,7 @@ def _has_label(item: str) -> bool:
 
 
 def facts(text: str) -> list[str]:
-    """Return the statements that ``text`` makes, each on its own; one that cannot be taken apart safely as it is.
+    """Return the separate statements of ``text``; one that cannot be split safely is returned as it is.
 
     >>> facts("I live in Lisbon and work as a nurse.")
     ['I live in Lisbon', 'I work as a nurse']
@@ -327,12 +327,12 @@ def facts(text: str) -> list[str]:
             start, joined_by = joint.end(), joint[0].strip()
     last = _with_subject(said[start:].rstrip(".! "), pieces)
     if last is None or joined_by in ("", ","):
-        return [text]  # "I cook, clean, swim": where no "and" follows, a comma may be anything
+        return [text]  # "I cook, clean, swim": without a following "and", a comma may mean anything
     return [*pieces, last]
 
 
 def _with_subject(part: str, before: list[str]) -> str | None:
-    """Return a part of a sentence with a subject of its own, None where there is none to be had."""
+    """Return a part of a sentence with its own subject, None if none can be supplied."""
     if not before:
         return part if _is_clause(part) else None
     if FOLLOWING.match(part):
@@ -342,13 +342,13 @@ def _with_subject(part: str, before: list[str]) -> str | None:
 
 
 def _is_clause(part: str) -> bool:
-    """Return whether a subject, a verb and something more stand at the beginning."""
+    """Return whether the part begins with a subject, a verb and something more."""
     match = SUBJECT.match(part)
     return match is not None and _fits(match) and (bool(match["short"]) or part[match.end() :].strip() != "")
 
 
 def _fits(match: re.Match[str]) -> bool:
-    """Return whether the verb has the form that its subject wants; a short "am" is one."""
+    """Return whether the verb agrees with its subject; a contracted "am" counts."""
     short = (match["short"] or "")[1:]
     return short in ("m", "re", "ve") if short else match["verb"] in _forms(match["subject"])
 
@@ -358,7 +358,7 @@ def _forms(subject: str) -> frozenset[str]:
 
 
 def _begins(right: str, left: str, joint: str, *, is_loose: bool) -> bool:
-    """Return whether ``right`` begins a statement of its own, with a subject or about that of ``left``."""
+    """Return whether ``right`` begins a separate statement, with its own subject or that of ``left``."""
     if own := FOLLOWING.match(right):
         return _fits(own)
     match, spoken = SUBJECT.match(left), right.split()
