@@ -1,1 +1,1 @@
-"""Where memory is kept besides files: archives and short-lived tiers behind a server. Its libraries are extras."""
+"""Storage other than files: archives and short-lived tiers on a server. The client libraries are extras."""

@@ -1,4 +1,4 @@
-"""What a back end is named by, what can go wrong with one, and how it is opened."""
+"""Back ends: their addresses, their errors, and how they are opened."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
 
 FILES = "files"
 SHARING = "-shared"
-"""Ends the name by which what is shared is written: a chain that not everybody may read whole tells nobody much."""
+"""Suffix of the writer name for shared lines: a chain that not everyone may read whole is of little use."""
 ARCHIVES = {"postgresql": "postgres:PostgresLog", "postgres": "postgres:PostgresLog"}
-"""Schemes of an archive, and what keeps it; imported where it is used."""
+"""Schemes of archives, and the classes that serve them; imported on use."""
 WORKING = {"redis": "redis_state:RedisState", "rediss": "redis_state:RedisState"}
-"""The same of the tiers that live for a while."""
+"""The same for the tiers with limited lifetime."""
 LIBRARIES = {"postgres": ("'psycopg[binary,pool]'", "postgres"), "redis_state": ("redis", "redis")}
-"""What a module needs, as pip takes it, and the extra of memkit's that installs it."""
+"""A module's requirement, in pip's form, and memkit's extra that installs it."""
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _SECRET = re.compile(r"(?i)(password|passwd|token|secret|sslkey|sslpassword)")
 
 
 class BackendAway(ArchiveError):
-    """Say that a server cannot be reached, or will not serve us."""
+    """Report that a server cannot be reached, or refuses to serve us."""
 
     code = "backend_away"
 
 
 class BackendUnfit(ArchiveError):
-    """Say that what lies on a server is not what this version reads and writes."""
+    """Report that the content of a server is not in the format of this version."""
 
     code = "backend_unfit"
 
 
 class WrongAddress(ArchiveError):
-    """Say that something is no address of a back end."""
+    """Report that something is not the address of a back end."""
 
     exit_code = 2
     code = "invalid"
 
 
 class BackendAddress(NamedTuple):
-    """A back end by its address."""
+    """A back end, identified by its address."""
 
     kind: str
     """``files``, or the scheme of its URL as ``postgresql`` and ``redis``."""
@@ -58,7 +58,7 @@ class BackendAddress(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Return the address as anybody may see it.
+        """Return the address in publishable form.
 
         >>> address("postgresql://ann:secret@db/memory?sslpassword=x&sslmode=require", ARCHIVES).shown
         'postgresql://ann@db/memory?sslmode=require'
@@ -67,10 +67,10 @@ class BackendAddress(NamedTuple):
 
 
 def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, str] | None = None) -> BackendAddress:
-    """Return the back end that a setting names: ``files``, a URL, or ``$NAME`` for a variable that holds either.
+    """Return the back end named by a setting: ``files``, a URL, or ``$NAME`` for a variable with one of these.
 
     Raises:
-        WrongAddress: It is none of those; what is said never repeats what may hold a password.
+        WrongAddress: It is none of those; the message never repeats what may contain a password.
         BackendAway: The variable is not set.
     """
     known = f"Write {FILES}, a URL that begins with {next(iter(schemes))}://, or $NAME."
@@ -100,7 +100,7 @@ def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, st
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL without its password, wherever it stands."""
+    """Return a URL without any password in it."""
     parts = urlsplit(url)
     account, at, host = parts.netloc.rpartition("@")
     told = [pair for pair in parse_qsl(parts.query) if not _SECRET.search(pair[0])]
@@ -109,7 +109,7 @@ def without_secrets(url: str) -> str:
 
 
 def masked(text: str, url: str) -> str:
-    """Return what a driver said about ``url`` in one line that repeats none of its secrets."""
+    """Return a driver's message about ``url`` as one line that repeats none of its secrets."""
     parts = urlsplit(url)
     held = [parts.netloc.rpartition("@")[0].partition(":")[2]]
     held += [value for key, value in parse_qsl(parts.query) if _SECRET.search(key)]
@@ -125,4 +125,4 @@ class Instance(NamedTuple):
     clock: Callable[[], datetime]
     observe: Observe
     name: str = ""
-    """What the store is called; a server that holds another store's memory refuses."""
+    """The store's name; a server that holds another store's memory refuses."""

@@ -1,8 +1,8 @@
-"""The lines of one log brought into another, in the order of their chains, and proof that they are the same.
+"""Moves the lines of one log into another, in the order of their chains, and verifies that they are the same.
 
-A log on a server keeps what is shared in chains of its own, because not everybody may read the others. So a chain that
-holds both is parted on its way there: what its links say of another chain's line is linked anew, as an erasure does.
-What a line says never changes.
+A log on a server keeps shared lines in separate chains, because not everyone may read the others. So a mixed chain is
+split on its way there: links to a line that is now in another chain are rewritten, as by an erasure. The content of a
+line never changes.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from .interface import SHARING
 
 READ_AT_ONCE = 4 << 20
 AS_WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{15}Z")
-"""A time as the archive writes it."""
+"""A time in the archive's format."""
 WRITTEN_AT_ONCE = 5_000
-"""Lines that are kept in one go, and told of."""
+"""Lines that are written, and reported, in one batch."""
 
 
 class ChainLine(NamedTuple):
-    """A line on its way."""
+    """A line being moved."""
 
     writer: str
     user: str
@@ -50,35 +50,35 @@ class ChainLine(NamedTuple):
 
     @property
     def chain(self) -> tuple[str, str]:
-        """Return which chain it stands in."""
+        """Return the chain that it belongs to."""
         return self.writer, self.user
 
 
 class Sink(Protocol):
-    """Takes lines in; the same lines again are known."""
+    """Accepts lines; repeated lines are recognised."""
 
     def take(self, one: ChainLine) -> None:
-        """Keep a line at the end of its chain."""
+        """Add a line at the end of its chain."""
 
     def flush(self) -> None:
-        """See to it that everything taken is kept."""
+        """Ensure that everything taken is stored."""
 
     def stands(self) -> bool:
-        """Read all that is kept, and return whether it is what was taken, byte for byte, and nothing else."""
+        """Read everything stored, and return whether it equals what was taken, byte for byte, with nothing else."""
 
 
 class Digests:
-    """What stands for the lines that were put in each shard, in their order."""
+    """Digests of the lines written to each shard, in order."""
 
     def __init__(self) -> None:
         self._shards: dict[str, bytes] = {}
 
     def note(self, shard: str, line: bytes) -> None:
-        """Take the next line of a shard in."""
+        """Add the next line of a shard."""
         self._shards[shard] = _grown(self._shards.get(shard, b""), line)
 
     def are_of(self, log: Log) -> bool:
-        """Return whether a log holds these shards with these lines, and no other one, after reading all of it."""
+        """Return whether a log has exactly these shards with these lines, after reading all of it."""
         present = log.shards()
         return present.keys() == self._shards.keys() and all(
             _digest_of(log, shard, stat.size) == self._shards[shard] for shard, stat in present.items()
@@ -100,31 +100,31 @@ def _digest_of(log: Log, shard: str, size: int) -> bytes:
 
 
 class Passage:
-    """How far the lines of a log were brought, so that it can go on with those that came since."""
+    """How far the lines of a log were moved, so that the move can continue with later ones."""
 
     def __init__(self, log: Log, *, parts: bool, key: bytes | None) -> None:
-        """Begin at the beginning.
+        """Start at the beginning.
 
         Args:
-            log: What is read.
-            parts: Whether what is shared goes into chains of its own.
-            key: By which this clone knows again what it linked anew.
+            log: The log to read.
+            parts: Whether shared lines go into separate chains.
+            key: The key by which this clone recognises lines that it relinked.
         """
         self._log = log
         self._parts = parts
         self._key = key
         self._reached: dict[str, int] = {}
         self._tips: dict[tuple[str, str], bytes] = {}
-        """The newest lines of the chains of what is shared."""
+        """The newest lines of the chains of shared lines."""
         self._instead: dict[bytes, bytes] = {}
-        """For links of lines that went into another chain, or were linked anew: what stands there instead."""
+        """For links of lines that were moved to another chain, or relinked: the replacements."""
         self.lines = 0
 
     def rest(self) -> Iterator[ChainLine]:
-        """Yield the lines that were not read yet; a torn last line is left to its writer.
+        """Yield the lines not read yet; a torn last line is left to its writer.
 
         Raises:
-            InvalidRecord: One cannot be read, so it cannot be brought anywhere.
+            InvalidRecord: One cannot be read, so it cannot be moved.
         """
         present = self._log.shards()
         for shard in sorted(present, key=shard_order):
@@ -164,7 +164,7 @@ class Passage:
             return one
         stands = self._instead.get(parent, parent)
         if is_moved:
-            self._instead[own] = stands  # whoever names it, names the one before it in their own chain
+            self._instead[own] = stands  # links to it become links to its predecessor in their own chain
             stands = self._tips.get(one.chain, b"")
         elif stands == parent:
             return one
@@ -177,20 +177,20 @@ class Passage:
 
 
 class Passengers:
-    """How many records were brought, and of whom."""
+    """The number of records moved, and their users."""
 
     def __init__(self) -> None:
         self.records = 0
         self.users: set[str] = set()
 
     def note(self, one: ChainLine) -> None:
-        """Count a line in."""
+        """Count a line."""
         self.records += "op" not in one.data
         self.users.add(one.user)
 
 
 class _FreshShard:
-    """A shard that is being written."""
+    """A shard being written."""
 
     def __init__(self, folder: Path, month: str, writer: str, part: int) -> None:
         self.name, self.part = f"{month}/{shard_name(writer, part)}", part
@@ -200,21 +200,21 @@ class _FreshShard:
 
 
 class FilesSink:
-    """Writes shards into a folder of its own, to be put in the store when all of them are whole."""
+    """Writes shards into a separate folder, to be put in the store once all of them are complete."""
 
     def __init__(self, folder: Path) -> None:
         make_private(folder)
         self._folder = folder
         self._months: dict[tuple[str, str], str] = {}
-        """The month of the newest line of each chain: what stands later in a chain stands in no earlier month."""
+        """The month of each chain's newest line: later lines of a chain are never in an earlier month."""
         self._shards: dict[tuple[str, str], _FreshShard] = {}
-        """The last one of each month and writer."""
+        """The last shard of each month and writer."""
         self._digests: dict[str, blake2b] = {}
-        """Of what was written of each: a folder has few shards, so that each can afford one that goes on."""
+        """Running digests of what was written to each: a folder has few shards, so each can have one."""
         self._size = 0
 
     def take(self, one: ChainLine) -> None:
-        """Keep a line in the shard of its writer and month."""
+        """Add a line to the shard of its writer and month."""
         chain, said = one.chain, str(one.data.get("at") or one.data.get("created_at") or "")
         month = said[:7] if AS_WRITTEN.fullmatch(said) else f"{parse_time(said):%Y-%m}"
         month = self._months[chain] = max(month, self._months.get(chain, ""))
@@ -243,7 +243,7 @@ class FilesSink:
         self._size = 0
 
     def put(self, archive: Path) -> None:
-        """Put the shards where the store has its own."""
+        """Move the shards to the store's archive folder."""
         for path in sorted(self._folder.glob("*/*.jsonl")):
             place = archive / path.relative_to(self._folder)
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -252,11 +252,11 @@ class FilesSink:
 
     @property
     def written(self) -> Log:
-        """Return the shards as a log, to be read."""
+        """Return the shards as a log for reading."""
         return _FolderLog(self._folder)
 
     def stands(self) -> bool:
-        """Read every shard, and return whether it holds what was taken."""
+        """Read every shard, and return whether it equals what was taken."""
         if self.written.shards().keys() != self._digests.keys():
             return False
         for name, known in self._digests.items():
@@ -290,7 +290,7 @@ class _FolderLog(SharedShards):
 
 
 def bring(course: Passage, sink: Sink, note: Callable[[ChainLine], None], tell: Callable[[int], None]) -> None:
-    """Bring what is left of one log into another, and tell now and then how many lines there were."""
+    """Move the remaining lines of one log into another, periodically reporting their number."""
     for one in course.rest():
         note(one)
         sink.take(one)
@@ -300,7 +300,7 @@ def bring(course: Passage, sink: Sink, note: Callable[[ChainLine], None], tell: 
 
 
 def counted_in(log: Log) -> Passengers:
-    """Return how many records a log holds, and of whom, after reading all of it."""
+    """Return the number of records in a log, and their users, after reading all of it."""
     found, course = Passengers(), Passage(log, parts=False, key=None)
     for one in course.rest():
         found.note(one)

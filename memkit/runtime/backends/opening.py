@@ -1,4 +1,4 @@
-"""Opens back ends by their addresses, and loads what serves one only then."""
+"""Opens back ends by address, loading their code only then."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 def open_archive(where: BackendAddress, instance: Instance) -> Log:
-    """Return the log of an archive on a server; nothing is asked of it yet."""
+    """Return the log of an archive on a server, which is not contacted yet."""
     log: Log = loaded(ARCHIVES, where)(where.url, instance)
     return log
 
 
 def open_working(where: BackendAddress, **more: Any) -> RedisState:
-    """Return the server of the short-lived tiers, with what ``RedisState`` takes; nothing is asked of it yet."""
+    """Return the server of the short-lived tiers, with ``RedisState``'s options; it is not contacted yet."""
     state: RedisState = loaded(WORKING, where)(where.url, **more)
     return state
 
 
 def loaded(known: Mapping[str, str], where: BackendAddress) -> Any:
-    """Return the class that serves an address; raises ``BackendAway`` where its library is not installed."""
+    """Return the class that serves an address; raise ``BackendAway`` if its library is not installed."""
     module, _, name = known[where.url.partition("://")[0].lower()].partition(":")
     try:
         return getattr(import_module(f".{module}", __package__), name)

@@ -1,11 +1,11 @@
-"""An archive in PostgreSQL: the lines of each writer about each user as a shard of their own.
+"""An archive in PostgreSQL: the lines of each writer about each user form a separate shard.
 
-An acknowledgement is a commit. A change holds an advisory lock for each of its users until then, so that changes about
-different users never wait for each other. A connection that is lost while a change is committed leaves open whether it
-was; it is asked again under the same locks, and a line that stands where it was to stand is not written again.
+A write is acknowledged by its commit. Until then a change holds an advisory lock for each of its users, so that changes
+about different users never wait for each other. If a connection is lost during a commit, it is unknown whether that
+succeeded; the attempt is repeated under the same locks, and a line already in its place is not written again.
 
-A question costs one round trip: how often anything about its user, or what is shared, changed. Where that is as it was,
-the index of this instance is, too.
+A query costs one round trip, to ask how often anything about its user, or what is shared, changed. If that is
+unchanged, this instance's index is still current.
 """
 
 from __future__ import annotations
@@ -48,28 +48,28 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 OF_ALL = "shared@"
-"""Begins the names of the shards of what somebody shared."""
+"""Prefix of the names of shards with what somebody shared."""
 FETCHED_BYTES = 1 << 20
-"""Bytes of lines that are fetched at once, where all of a user's are gone through."""
+"""Bytes of lines fetched at once when all of a user's lines are read."""
 CLEARED_AT_ONCE = 100
 """Users whose lines are deleted in one transaction."""
 KNOWN_USERS = 10_000
-"""So many users' shards are remembered by name."""
+"""The number of users whose shard names are cached."""
 
 
 @lru_cache(maxsize=1024)
 def folder_of(user_id: str) -> str:
-    """Return what the names of the shards about a user begin with."""
+    """Return the prefix of the names of the shards about a user."""
     return quote(user_id, safe="", errors="surrogatepass") + "/"
 
 
 def shard_of(writer: str, user_id: str, *, shared: bool) -> str:
-    """Return what the shard of a writer about a user is called."""
+    """Return the name of a writer's shard about a user."""
     return f"{OF_ALL if shared else ''}{folder_of(user_id)}{writer}.jsonl"
 
 
 def owner_of(shard: str) -> tuple[str, str]:
-    """Return whom a shard is about, and its writer."""
+    """Return the user of a shard, and its writer."""
     folder, _, name = shard.partition("/")
     return unquote(folder.removeprefix(OF_ALL)), name.removesuffix(".jsonl")
 
@@ -89,26 +89,26 @@ class PostgresLog:
         self._root = instance.root
         self._writer = ""
         self._listed: OrderedDict[str, _Listed] = OrderedDict()
-        """The shards about each user as they were when they were last asked for; under nobody's name what is shared."""
+        """The shards about each user as of the last query; the shared ones are under an empty name."""
         self.open_batch: PostgresBatch | None = None
 
     @property
     def cache(self) -> str:
-        """Return a name for what an index of this database is kept under."""
+        """Return a name for the cached index of this database."""
         return "postgresql-" + blake2b(self.server.shown.encode(), digest_size=8).hexdigest()
 
     @property
     def writer(self) -> str:
-        """Return by whose name this clone writes."""
+        """Return the name under which this clone writes."""
         if not self._writer:
             state = state_folder(self._root)
-            is_new = not (state / "writer").exists()  # who holds the lock already may ask for a name that is there
+            is_new = not (state / "writer").exists()  # the holder of the lock may request an existing name
             with locked(lock_file(self._root), timeout=LOCK_SECONDS) if is_new else nullcontext():
                 self._writer = clone_name(state, checked_writer)
         return self._writer
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
-        """Return the shards of what is shared and of ``users``."""
+        """Return the shards of ``users`` and the shared ones."""
         if users is None:
             return self._every_shard()
         wanted = tuple(dict.fromkeys(("", *users)))
@@ -127,41 +127,41 @@ class PostgresLog:
         return shards
 
     def glance(self) -> None:
-        """Return that only the server tells."""
+        """Return None: only the server can tell."""
 
     def folders(self, users: Users) -> Sequence[str] | None:
-        """Return what the names of those shards begin with."""
+        """Return the prefixes of those shards' names."""
         return None if users is None else (OF_ALL, *map(folder_of, users))
 
     def only_grew(self, before: ShardStat, after: ShardStat) -> bool:
-        """Return whether a shard is the one that it was: lines of one are never changed."""
+        """Return whether a shard is still the same one: its lines are never changed."""
         return before.inode == after.inode and before.size <= after.size
 
     def users(self) -> list[str]:
-        """Return everybody of whom there are lines of their own."""
+        """Return all users with lines of their own."""
         query = f"SELECT DISTINCT user_id FROM {SCHEMA}.chains WHERE NOT shared"
         return [str(row[0]) for row in self.asked(lambda one: in_one(one, LISTING, "on", query))]
 
     def tips(self) -> list[Tip]:
-        """Return how far every chain is."""
+        """Return the end of every chain."""
         query = f"SELECT writer, user_id, lines, tip FROM {SCHEMA}.chains WHERE tip <> ''"
         return [Tip(*row) for row in self.asked(lambda one: in_one(one, LISTING, "on", query))]
 
     def lost(self) -> dict[str, WriterHead]:
-        """Return the newest line of this clone, where the database was set back to before it."""
+        """Return this clone's newest line, if the database was reset to a state before it."""
         head = self.witness.newest()
         if head is None or head.last.encode() in self.read(head.shard, head.lines):
             return {}
         return {owner_of(head.shard)[1]: head._replace(lines=1)}
 
     def note_newest(self, staged: Staged) -> None:
-        """Keep outside of the store where the newest line of this clone stands."""
+        """Record the position of this clone's newest line outside of the store."""
         shard = shard_of(staged.writer, staged.user, shared=staged.shared)
         link, start = claimed_link(staged.placed[-1]).hex(), staged.end - len(staged.lines[-1])
         self.witness.note(WriterHead(link, start, shard))
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; one that is gone has none."""
+        """Return bytes of a shard; empty if the shard is gone."""
         user, writer = owner_of(shard)
         key = (user, writer)
         query, values = f"SELECT position, line FROM {SCHEMA}.lines WHERE user_id=%s AND writer=%s", [*key]
@@ -177,33 +177,33 @@ class PostgresLog:
 
     @staticmethod
     def owner(url: str) -> PostgresServer:
-        """Return the server for the owner of its tables, who may have to make them."""
+        """Return the server for the owner of its tables, who may have to create them."""
         return PostgresServer(url, serves=False)
 
     @property
     def shown(self) -> str:
-        """Return where it lies, as anybody may see it."""
+        """Return its address in publishable form."""
         return self.server.shown
 
     @contextmanager
     def batch(self, users: Users = None) -> Iterator[PostgresBatch]:
-        """Hold the locks of ``users``, or that of the whole archive, and give a batch."""
+        """Hold the locks of ``users``, or that of the whole archive, and yield a batch."""
         with _mine(self, PostgresBatch(self, users)) as batch:
             yield batch
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let every writer wait, also where the memory went elsewhere already."""
+        """Block every writer, even if the memory has already moved elsewhere."""
         with _mine(self, PostgresBatch(self, None, is_asked=False)):
             yield
 
     def count(self) -> int:
-        """Return how many records there are, whatever became of them."""
+        """Return the number of records in any state."""
         query = f"SELECT coalesce(sum(records), 0) FROM {SCHEMA}.chains"
         return int(self.asked(lambda one: in_one(one, LISTING, "on", query))[0][0])
 
     def remark(self) -> str:
-        """Return what of the role that serves a person may want to change."""
+        """Return what a person may want to change about the serving role."""
         return self.asked(served_by)
 
     def extent(self) -> list[tuple[str, str, int, int]]:
@@ -212,7 +212,7 @@ class PostgresLog:
         return [tuple(row) for row in self.asked(lambda one: in_one(one, LISTING, "on", query))]
 
     def load(self, insert: Callable[[psycopg.Connection[Any]], None]) -> None:
-        """Let ``insert`` write in one transaction, while nobody else does."""
+        """Let ``insert`` write in one transaction while nobody else does."""
 
         def loaded(connection: psycopg.Connection[Any]) -> None:
             with connection.transaction():
@@ -223,24 +223,24 @@ class PostgresLog:
         self.asked(loaded)
 
     def claim(self, moved_to: str = "") -> None:
-        """Write down that the database holds this store's memory, or where it went; nobody is served then."""
+        """Record that the database holds this store's memory, or where it moved; then nobody is served."""
         query = f"UPDATE {SCHEMA}.store SET name = %s, moved_to = %s"
         self.asked(lambda one: one.execute(query, (self._name, moved_to)))
 
     def require_free(self) -> None:
-        """Raise ``BackendUnfit`` where another store's memory lies here; one that moved away left its place."""
+        """Raise ``BackendUnfit`` if another store's memory is here; one that moved away left its place free."""
         row = self.asked(lambda one: one.execute(f"SELECT name, moved_to FROM {SCHEMA}.store").fetchone())
         name, moved_to = row or ("", "")
         self.require_own("" if moved_to else name, "")
 
     def clear(self) -> None:
-        """Delete every line: they were brought elsewhere, and proven to be there."""
+        """Delete every line, after they were moved elsewhere and verified there."""
         users = list(dict.fromkeys(user for user, *_ in self.extent()))
         for start in range(0, len(users), CLEARED_AT_ONCE):
             self.asked(lambda one, some=users[start : start + CLEARED_AT_ONCE]: _cleared(one, some))  # type: ignore[misc]
 
     def held(self, user_id: str) -> Iterator[bytes]:
-        """Yield the lines about a user, and all that is shared; some of them are fetched at once."""
+        """Yield the lines about a user, and all shared ones, fetched in portions."""
         for shard, stat in self.shards([user_id]).items():
             rest = b""
             for start in range(0, stat.size, FETCHED_BYTES):
@@ -248,12 +248,12 @@ class PostgresLog:
                 yield from lines
 
     def erase(self, user_id: str, owns: Callable[[Mapping[str, JSON]], bool], key: bytes | None) -> None:
-        """Delete every line about a user, and what others said of what they had shared, whose chains close up.
+        """Delete every line about a user, and what others said about what the user shared; those chains close up.
 
         Args:
-            user_id: Who it is.
-            owns: Says whether a line belongs to them.
-            key: By which this clone knows again what it linked anew.
+            user_id: The user.
+            owns: Returns whether a line belongs to the user.
+            key: The key by which this clone recognises lines that it relinked.
         """
 
         def erased(connection: psycopg.Connection[Any]) -> None:
@@ -266,10 +266,10 @@ class PostgresLog:
         self.forget([user_id])
 
     def note_written(self, user: str, version: int, own: Mapping[str, ShardStat], *, has_shared: bool) -> None:
-        """Note how a change under the lock of ``user`` left their shards, so that nobody has to ask.
+        """Record how a change under the lock of ``user`` left the user's shards, so that nobody has to ask.
 
-        What is shared others write at the same time, so that is asked for. Where others had the lock meanwhile, because
-        the connection was lost, the next question finds another version, and asks.
+        Shared lines may be written by others at the same time, so those are queried. If others held the lock meanwhile,
+        because the connection was lost, the next query finds another version, and asks again.
         """
         before = self._listed.get(user)
         self.forget([user] if own else [], is_shared=has_shared)
@@ -277,16 +277,16 @@ class PostgresLog:
             self._listed[user] = _Listed(version + 1, {**before.shards, **own})
 
     def forget(self, users: Sequence[str], *, is_shared: bool = True) -> None:
-        """Ask anew for the shards about ``users``, and for what is shared."""
+        """Drop the cached shards about ``users``, and the shared ones."""
         for user in [*users, *([""] if is_shared else [])]:
             self._listed.pop(user, None)
 
     def close(self) -> None:
-        """Let go of the connection; another archive of this process opens one anew."""
+        """Close the connection; another archive of this process opens a new one."""
         self.server.close()
 
     def require_own(self, name: str, moved_to: str) -> None:
-        """Raise ``BackendUnfit`` where the database is another store's, or its memory went elsewhere."""
+        """Raise ``BackendUnfit`` if the database is another store's, or its memory moved elsewhere."""
         if moved_to:
             raise BackendUnfit(
                 f"The memory at {self.server.shown} was moved to {moved_to}: take over the store's newer memkit.yaml."
@@ -295,7 +295,7 @@ class PostgresLog:
             raise BackendUnfit(f"The database at {self.server.shown} holds the memory of {name!r:.60}, another store.")
 
     def asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
-        """Return what ``ask`` makes of the connection, within the change under way if there is one."""
+        """Return the result of ``ask`` on the connection, within the current change if there is one."""
         return self.open_batch.asked(ask) if self.open_batch is not None else self.server.asked(ask)
 
     @cached_property
@@ -307,7 +307,7 @@ class PostgresLog:
 
     @staticmethod
     def rows(connection: psycopg.Connection[Any], user: str, query: str, values: Sequence[Any]) -> list[Any]:
-        """Return what a query finds that sees one user and what is shared."""
+        """Return the rows of a query that sees one user and what is shared."""
         return in_one(connection, SETTING, user, query, values)
 
     def stays(self, connection: psycopg.Connection[Any], user: str) -> bool:
@@ -338,7 +338,7 @@ def _mine(log: PostgresLog, batch: PostgresBatch) -> Iterator[PostgresBatch]:
 
 
 class Staged(NamedTuple):
-    """Lines of one chain, in their order."""
+    """Lines of one chain, in order."""
 
     user: str
     writer: str
@@ -347,11 +347,11 @@ class Staged(NamedTuple):
     start: int
     lines: list[bytes]
     placed: list[Mapping[str, JSON]]
-    """What they say."""
+    """Their content."""
 
     @property
     def end(self) -> int:
-        """Return where the next line begins."""
+        """Return the offset at which the next line begins."""
         return self.start + sum(map(len, self.lines))
 
 
@@ -364,7 +364,7 @@ class PostgresBatch:
         self._users = users
         self._staged: dict[str, Staged] = {}
         self.versions: dict[str, int] = {}
-        """How often the shards of each user, and what is shared, had changed when the locks were taken."""
+        """The change counts of each user's shards, and of what is shared, when the locks were taken."""
         self._is_held = False
         self._is_asked = is_asked
         """Whether the database has to be the one that serves the store."""
@@ -374,7 +374,7 @@ class PostgresBatch:
         self.versions = self._log.server.asked(self._locked)
 
     def end(self) -> None:
-        """Let go of the locks, if they are held still; what was not flushed is not written."""
+        """Release the locks, if still held; what was not flushed is not written."""
         if self._is_held:
             self._is_held = False
             try:
@@ -383,7 +383,7 @@ class PostgresBatch:
                 self._log.server.drop()
 
     def asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
-        """Return what ``ask`` makes of the connection on which the locks are held."""
+        """Return the result of ``ask`` on the connection that holds the locks."""
         if not self._is_held:
             return self._log.server.asked(ask)
 
@@ -396,11 +396,11 @@ class PostgresBatch:
         return self._log.server.asked(held)
 
     def writer_in(self, corpus: str) -> str:
-        """Return by whose name lines of this corpus are written."""
+        """Return the writer name for lines of this corpus."""
         return self.writer + SHARING if corpus == SHARED else self.writer
 
     def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
-        """Return where ``line``, which says ``data``, will lie."""
+        """Return the future position of ``line``, whose content is ``data``."""
         user, corpus = str(data.get("user_id", "")), corpus_of(data)
         if "\0" in user:
             raise InvalidRecord("The name of a user holds a NUL, which PostgreSQL keeps nowhere.")
@@ -417,7 +417,7 @@ class PostgresBatch:
         return Span(shard, offset, len(line))
 
     def flush(self) -> Mapping[str, Written]:
-        """Write what was staged and commit; when this returns, the lines are in the database, once."""
+        """Write the staged lines and commit; on return they are in the database, exactly once."""
         if not self._staged:
             return {}
         self._log.server.asked(self._written)
@@ -429,16 +429,16 @@ class PostgresBatch:
         for user in {staged.user for staged in self._staged.values()}:
             own = {shard: stat for shard, stat in stats.items() if shard.startswith(folder_of(user))}
             self._log.note_written(user, self.versions.get(user, 0), own, has_shared=len(own) < len(stats))
-        # An erasure by another instance links anew what is shared.
+        # An erasure by another instance relinks shared lines.
         if own_lines := [staged for staged in self._staged.values() if not staged.shared]:
             self._log.note_newest(own_lines[-1])
         self._staged = {}
         return written
 
     def _locked(self, connection: psycopg.Connection[Any]) -> dict[str, int]:
-        """Begin, take the locks in one order, and return how often everything had changed then, in one round trip.
+        """Begin, take the locks in a fixed order, and return the change counts at that time, in one round trip.
 
-        Whatever isolation is usual there: a snapshot from before the wait for a lock lacks what its holder wrote.
+        This works at any default isolation: a snapshot from before the wait for a lock lacks what its holder wrote.
         """
         if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
@@ -463,7 +463,7 @@ class PostgresBatch:
         return dict.fromkeys(wanted or (), 0) | dict(cursor.fetchall())
 
     def _written(self, connection: psycopg.Connection[Any]) -> None:
-        """Write everything and commit, unless an attempt whose answer was lost did."""
+        """Write everything and commit, unless an attempt whose answer was lost already did."""
         if connection.info.transaction_status != psycopg.pq.TransactionStatus.INTRANS:
             versions = self._locked(connection)
             if self._stands(connection):
@@ -491,7 +491,7 @@ _CHANGED = f"""INSERT INTO {SCHEMA}.changes AS before VALUES(%s, 1)
 
 
 def insert_all(connection: psycopg.Connection[Any], many: Iterable[Staged]) -> None:
-    """Write lines, how far their chains are then, and that there is something new."""
+    """Write lines, the resulting ends of their chains, and a note that something changed."""
     touched: dict[str, str] = {}
     for staged in many:
         connection.execute("SELECT set_config(%s, %s, true)", (SETTING, staged.user))
@@ -510,7 +510,7 @@ def _insert(connection: psycopg.Connection[Any], staged: Staged) -> None:
     texts = [line[:-1].decode() for line in staged.lines]
     ids = [str(one.get("id", "")) for one in staged.placed]
     chain, records = (staged.user, staged.writer, staged.shared), sum("op" not in one for one in staged.placed)
-    # As fast as COPY, which row-level security refuses; arrays as text take four times as long.
+    # As fast as COPY, which row-level security refuses; arrays passed as text take four times as long.
     connection.execute(
         f"""INSERT INTO {SCHEMA}.lines(user_id, writer, shared, position, id, line)
             SELECT %s, %s, %s, * FROM unnest(%b::bigint[], %b::text[], %b::text[])""",
@@ -527,7 +527,7 @@ def _insert(connection: psycopg.Connection[Any], staged: Staged) -> None:
 _ONE = f"""SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = $1
            UNION ALL SELECT user_id, version FROM {SCHEMA}.changes WHERE user_id = ''"""
 _PREPARED = f"memkit_{blake2b(_ONE.encode(), digest_size=8).hexdigest()}"
-"""Named by what it asks: behind a pooler a connection may have one that somebody else prepared."""
+"""Named after its query: behind a pooler, a connection may have one that somebody else prepared."""
 
 
 def _versions(connection: psycopg.Connection[Any], users: Sequence[str]) -> dict[str, int]:
@@ -538,14 +538,14 @@ def _versions(connection: psycopg.Connection[Any], users: Sequence[str]) -> dict
     if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
         with suppress(errors.InvalidSqlStatementName):
             return _versions_of_one(connection, one)
-        # The first of this connection; a pooler may have handed it to one that has it.
+        # The first use on this connection; a pooler may have assigned it to one that has it.
         with suppress(errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement):
             return _versions_of_one(connection, one, f"PREPARE {_PREPARED}(text) AS {_ONE}; ")
     return dict(in_one(connection, SETTING, one or "nobody", query, [list(users)]))
 
 
 def _versions_of_one(connection: psycopg.Connection[Any], user: str, before: str = "") -> dict[str, int]:
-    """Return what every question of a user asks, by a plan that the server keeps: to make one takes it longer."""
+    """Return what every query of a user asks, by a plan cached on the server: planning takes longer than running it."""
     if "\0" in user:
         return {}
     server, encoding = connection.pgconn, connection.info.encoding
@@ -554,7 +554,7 @@ def _versions_of_one(connection: psycopg.Connection[Any], user: str, before: str
     )
     query = f"""{before}SELECT set_config('{SETTING}', {whom}, true),
                 set_config('plan_cache_mode', 'force_generic_plan', true); EXECUTE {_PREPARED}({asked})"""
-    with connection.lock:  # what a cursor does; the rest of its work took twice as long as everything else here
+    with connection.lock:  # as a cursor does; the rest of its work took twice as long as everything else here
         server.send_query(query.encode(encoding))
         result = connection.wait(generators.execute(server))[-1]
     if result.status != ExecStatus.TUPLES_OK:
@@ -580,7 +580,7 @@ def in_one(
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a query that sees what a setting lets it see.
 
-    It is one message, which is a transaction of its own unless one is open: a setting holds until the end of that.
+    It is a single message, which is a separate transaction unless one is open: a setting lasts until its end.
     """
     inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
     if "\0" in value:
@@ -593,7 +593,7 @@ def in_one(
 
 
 def _cleared(connection: psycopg.Connection[Any], users: Sequence[str]) -> None:
-    """Delete every line about some users, who are many, with one wait for the server."""
+    """Delete every line about many users in a single round trip."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_of(""),))
         tables = ("lines", "chains", *(["vectors"] if has_vectors(connection) else []))
@@ -613,7 +613,7 @@ def _close_up(
     owns: Callable[[Mapping[str, JSON]], bool],
     key: bytes | None,
 ) -> None:
-    """Write a chain of shared lines anew without those that go; nothing where it has none."""
+    """Rewrite a chain of shared lines without the removed ones; do nothing if there are none."""
     chain = (user, writer)
     query = f"SELECT line FROM {SCHEMA}.lines WHERE user_id=%s AND writer=%s ORDER BY position"
     lines = [decode_line(text.encode()) for (text,) in in_one(connection, SETTING, user, query, chain)]
@@ -642,11 +642,11 @@ def _close_up(
 
 
 def lock_of(user: str) -> int:
-    """Return the number by which writers about a user wait for each other; nobody's is that of the whole archive."""
+    """Return the lock number on which writers about a user wait; the empty user is that of the whole archive."""
     mark = blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8, person=b"memkit: user").digest()
     return int.from_bytes(mark, signed=True)
 
 
 def new_epoch() -> int:
-    """Return a number by which one life of a chain is told from the next."""
+    """Return a number that distinguishes successive lives of a chain."""
     return int.from_bytes(os.urandom(7))

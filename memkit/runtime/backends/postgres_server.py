@@ -1,7 +1,7 @@
-"""A database and how it is asked: through the connections of one pool a process, anew after one that was lost.
+"""Database access through one connection pool per process, reconnecting after a lost connection.
 
-The pool of psycopg opens connections in a thread of its own and tells who waits for one no more than that there is
-none. Why the server refused is kept here for them, and nobody is asked twice for the same refusal.
+psycopg's pool opens connections in its own thread and tells a waiting caller only that there is none. The server's
+reason for refusing is kept here for such callers, and nobody runs into the same refusal twice.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from .schema import require_version, version_of
 
 Answer = TypeVar("Answer")
 PATIENCE = 15.0
-"""Seconds in which a server that was there, or is starting, may come back, and a connection may become free."""
+"""Seconds within which an absent or starting server may come up, and a connection may become free."""
 CONNECT_SECONDS, LOCK_SECONDS = 10, 30
 MOST_CONNECTIONS = 10
-"""A process asks no more questions of a server at a time; the next one waits for one of them."""
+"""The most queries of a process that a server handles at once; further ones wait."""
 IDLE_SECONDS = 600.0
 LOOK_SECONDS, REFUSED_SECONDS = 0.05, 1.0
-"""How often who waits for a connection looks whether the server refused one, and for how long that is news."""
+"""How often a waiting caller checks whether the server refused a connection, and for how long that is recent."""
 MEANWHILE = "The connection was lost, and somebody else wrote meanwhile. Nothing was stored; try again."
 _COMING = re.compile("too many|connection slots|starting up|shutting down|recovery mode|are in use|were closed")
-"""What is said to who may come later; who is refused a connection is given no code."""
+"""Messages that mean a later attempt may succeed; a refused connection has no error code."""
 
-logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what went wrong is said by who asked
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # the caller reports what went wrong
 
 
 class ConnectionLost(Exception):
-    """The connection is gone, or what was asked was undone as a whole."""
+    """The connection is gone, or the whole request was rolled back."""
 
     def __init__(self, told: str, *, may_come: bool) -> None:
         super().__init__(told)
@@ -51,9 +51,9 @@ class ConnectionLost(Exception):
 
 
 class PostgresServer:
-    """A database, asked through one connection at a time, which is opened when it is needed and anew when it was lost.
+    """A database, accessed through one connection at a time, opened on demand and reopened after a loss.
 
-    Between two questions the connection is in the pool of this process, for every archive that is open in it.
+    Between two queries the connection is in this process's pool, shared by all its open archives.
     """
 
     def __init__(self, url: str, *, serves: bool = True) -> None:
@@ -62,17 +62,17 @@ class PostgresServer:
         self._url = url
         self._serves = serves
         self._pool: _ServerPool | None = None
-        """Of which the connection is, or was last."""
+        """The pool of the current or last connection."""
         self._connection: _PooledConnection | None = None
-        """While a transaction is open on it."""
+        """Set while a transaction is open on it."""
         self._served = False
         self._process = 0
 
     def asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
-        """Return what ``ask`` makes of a connection; after one that was lost, of a new one.
+        """Return the result of ``ask`` on a connection; if it is lost, on a new one.
 
         Raises:
-            BackendAway: The server stays away, or lets nobody in.
+            BackendAway: The server stays unreachable, or refuses access.
             BackendUnfit: The tables are not ours, or the role may not use them.
         """
         deadline, pause = time.monotonic() + PATIENCE, 0.05
@@ -91,31 +91,31 @@ class PostgresServer:
             pause = min(1.0, pause * 2)
 
     def drop(self) -> None:
-        """Let go of the connection, and with it of the transaction that is open on it."""
+        """Close the connection, and with it its open transaction."""
         connection, self._connection = self._connection, None
         if connection is None or self._process != os.getpid():
-            return  # a child must not speak on its parent's socket, nor close it
+            return  # a child must neither use nor close its parent's socket
         with suppress(Exception):
             connection.close()
         if self._pool is not None:
             self._pool.give_back(connection)
 
     def close(self) -> None:
-        """Let go of the pool, which closes when nobody in this process uses it."""
+        """Leave the pool, which closes when nobody in this process uses it."""
         self.drop()
         if self._pool is not None and self._process == os.getpid():
             self._pool.leave(self)
         self._pool = None
 
     def _renew(self) -> None:
-        """Close every connection of the pool: what the others left is of the same server."""
+        """Close every connection of the pool: the others lead to the same server."""
         self.drop()
         if self._pool is not None and self._process == os.getpid():
             self._pool.close()
         self._pool = None
 
     def _leave(self) -> None:
-        """Give a connection without a transaction back."""
+        """Return a connection without a transaction to the pool."""
         connection = self._connection
         if connection is not None and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
             self._connection = None
@@ -137,11 +137,11 @@ class PostgresServer:
         return self._connection
 
     def _translated(self, ask: Callable[[], Answer]) -> Answer:
-        """Return what ``ask`` does; what the server says becomes an error that somebody can act on."""
+        """Return the result of ``ask``; the server's errors become errors that somebody can act on."""
         try:
             return ask()
         except psycopg.Error as error:
-            self.drop()  # with it goes the transaction that failed
+            self.drop()  # this also ends the transaction that failed
             raise self._explained(error) from None
         except UnicodeEncodeError as error:
             self.drop()
@@ -178,14 +178,14 @@ class PostgresServer:
 
 
 class _PooledConnection(psycopg.Connection[Any]):
-    """A connection that a pool opens in a thread of its own, and why it could not."""
+    """A connection opened by a pool's own thread, with the reason if that failed."""
 
     _refusals: dict[str, tuple[float, psycopg.Error]] = {}  # noqa: RUF012 - one a process
-    """When and why one was refused, by what it leads to, until somebody who waits took it."""
+    """Time and reason of refusals, by connection string, until a waiting caller took them."""
 
     @classmethod
     def connect(cls, conninfo: str = "", **more: Any) -> _PooledConnection:
-        """Open one; what nobody was told of yet is not asked again, as a pool does at once after a first refusal."""
+        """Open a connection; an unreported refusal is not retried, as a pool does immediately after the first."""
         if refusal := cls.refusal(conninfo):
             raise refusal
         try:
@@ -198,13 +198,13 @@ class _PooledConnection(psycopg.Connection[Any]):
 
     @classmethod
     def refusal(cls, conninfo: str) -> psycopg.Error | None:
-        """Return why one was refused just now."""
+        """Return why a connection was just refused."""
         when, error = cls._refusals.get(conninfo, (0.0, None))
         return error if time.monotonic() - when < REFUSED_SECONDS else None
 
     @classmethod
     def take_refusal(cls, conninfo: str) -> psycopg.Error | None:
-        """Return the same, and ask again next time."""
+        """Return the same, and retry next time."""
         refusal = cls.refusal(conninfo)
         cls._refusals.pop(conninfo, None)
         return refusal
@@ -232,7 +232,7 @@ class _ServerPool:
 
     @classmethod
     def of(cls, url: str, serves: bool) -> _ServerPool:
-        """Return the pool of this process for a server; a child has its own, and never its parent's sockets."""
+        """Return this process's pool for a server; a child has its own, and never its parent's sockets."""
         key = (os.getpid(), url, serves)
         with cls._lock:
             known = cls._known.get(key)
@@ -242,32 +242,32 @@ class _ServerPool:
 
     @classmethod
     def close_all(cls) -> None:
-        """Close what is open at the end of the process."""
+        """Close everything open at the end of the process."""
         for (process, *_), pool in list(cls._known.items()):
             if process == os.getpid():
                 pool.close()
 
     @property
     def is_closed(self) -> bool:
-        """Return whether it is of no use any more."""
+        """Return whether it can no longer be used."""
         return self._pool.closed
 
     def join(self, server: PostgresServer) -> None:
-        """Note that an archive uses it."""
+        """Register an archive that uses it."""
         self._users.add(server)
 
     def leave(self, server: PostgresServer) -> None:
-        """Note that an archive uses it no more, and close it after the last one."""
+        """Unregister an archive that used it, and close it after the last one."""
         self._users.discard(server)
         if not self._users:
             self.close()
 
     def close(self) -> None:
-        """Close the connections that wait, and every other one when it is given back."""
+        """Close the idle connections, and every other one when it is returned."""
         self._pool.close(timeout=0)
 
     def taken(self, deadline: float) -> _PooledConnection:
-        """Return a connection; raises psycopg's error where the server refuses one or none becomes free in time."""
+        """Return a connection; raise psycopg's error if the server refuses or none becomes free in time."""
         while True:
             with suppress(PoolTimeout):
                 try:
@@ -281,7 +281,7 @@ class _ServerPool:
                 raise psycopg.OperationalError(f"all {MOST_CONNECTIONS} connections of this process are in use")
 
     def give_back(self, connection: _PooledConnection) -> None:
-        """Let somebody else of this process have a connection."""
+        """Return a connection for use by others in this process."""
         self._pool.putconn(connection)
 
     def _checked(self, connection: _PooledConnection) -> _PooledConnection:

@@ -1,4 +1,4 @@
-"""Lines brought into PostgreSQL in large transactions, of which an interrupted attempt is gone on with."""
+"""Moves lines into PostgreSQL in large transactions, resuming an interrupted attempt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .postgres import PostgresLog, Staged, insert_all, new_epoch, shard_of
 
 
 class PostgresSink:
-    """Brings lines into a database; of an attempt that was interrupted it goes on with what is missing."""
+    """Moves lines into a database; after an interrupted attempt, it continues with what is missing."""
 
     def __init__(self, log: PostgresLog) -> None:
         self._log = log
@@ -21,7 +21,7 @@ class PostgresSink:
         self._digests = Digests()
 
     def holds_other_than(self, lines: Iterable[ChainLine]) -> bool:
-        """Return whether the database holds more than some of ``lines``, which are read only where it holds any."""
+        """Return whether the database holds more than some of ``lines``, which are read only if it holds any."""
         reached: Counter[tuple[str, str]] = Counter()
         for one in lines if self._known else ():
             reached[one.chain] += len(one.line)
@@ -33,7 +33,7 @@ class PostgresSink:
         return any(size > self._reached.get(chain, 0) for chain, (size, _) in self._known.items())
 
     def take(self, one: ChainLine) -> None:
-        """Keep a line, unless it is there."""
+        """Add a line, unless it is there."""
         chain = one.chain
         at = self._reached.get(chain, 0)
         self._reached[chain] = at + len(one.line)
@@ -53,7 +53,7 @@ class PostgresSink:
             self.flush()
 
     def stands(self) -> bool:
-        """Read every chain, and return whether it holds what was taken."""
+        """Read every chain, and return whether it equals what was taken."""
         return self._digests.are_of(self._log)
 
     def flush(self) -> None:

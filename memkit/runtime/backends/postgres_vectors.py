@@ -1,7 +1,7 @@
-"""Vectors that instances share: beside the lines of a database that has pgvector, each with the model that it is of.
+"""Vectors shared by instances: next to the lines in a database with pgvector, each with its model.
 
-An instance embeds only what no other one did. Comparing with every vector of a user is the instance's own work; where
-one user has many, the owner of the tables makes an index of neighbours, which is asked instead.
+An instance embeds only what no other one did. Comparing with every vector of a user is the instance's own work; if one
+user has many, the owner of the tables creates a nearest-neighbour index, which is then used instead.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from ..memory.index.corpus import CorpusIndex
 
 EFFORT = (("hnsw.iterative_scan", "strict_order"), ("hnsw.ef_search", "400"), ("hnsw.max_scan_tuples", "200000"))
-"""How far the index looks: it answers for all users of a partition, and another one's vectors are passed over."""
+"""Search effort: the index covers all users of a partition, and other users' vectors are skipped."""
 
 
 class AskedLog(Protocol):
-    """What vectors need of the log that they lie beside."""
+    """What vectors need of the log next to which they are stored."""
 
     @property
     def cache(self) -> str:
-        """Return a name for what an index of the log is kept under."""
+        """Return a name for the cached index of the log."""
 
     def asked(self, ask: Callable[[psycopg.Connection[Any]], Any]) -> Any:
-        """Return what ``ask`` makes of a connection."""
+        """Return the result of ``ask`` on a connection."""
 
     def rows(self, connection: psycopg.Connection[Any], user: str, query: str, values: Sequence[Any]) -> list[Any]:
-        """Return what a query finds that sees one user and what is shared."""
+        """Return the rows of a query that sees one user and what is shared."""
 
     def stays(self, connection: psycopg.Connection[Any], user: str) -> bool:
         """Return whether nothing about a user changed since it was asked for; none is erased until the commit."""
@@ -52,11 +52,11 @@ class PostgresVectors:
         return is_present and not corpus.position().keys and self._has(f"{SCHEMA}.vectors")
 
     def has_index(self, model: str) -> bool:
-        """Return whether the owner made an index of the vectors of a model."""
+        """Return whether the owner created an index for the vectors of a model."""
         return self._has(f"{SCHEMA}.{neighbours_of(model)}")
 
     def kept(self, model: str, records: Sequence[Record]) -> Mapping[str, Any]:
-        """Return the vectors of those of some records that have one, by id."""
+        """Return the existing vectors of some records, by id."""
         owners, ids = list({one.user_id for one in records}), [one.id for one in records]
         query = f"""SELECT id, vector_send(vector) FROM {SCHEMA}.vectors
                     WHERE user_id = ANY(%s) AND model = %s AND id = ANY(%s)"""
@@ -66,7 +66,7 @@ class PostgresVectors:
         return {id: numpy.frombuffer(data, ">f4", offset=4).astype("f4") for id, data in rows}
 
     def keep(self, model: str, records: Sequence[Record], rows: Sequence[Any]) -> bool:
-        """Keep vectors of records, unless their user was erased, or anything about them changed, meanwhile."""
+        """Store vectors of records, unless meanwhile their user was erased or anything about them changed."""
         by_owner: dict[str, list[tuple[str, str]]] = {}
         for record, row in zip(records, rows, strict=True):
             by_owner.setdefault(record.user_id, []).append((record.id, _told(row)))
@@ -92,7 +92,7 @@ class PostgresVectors:
     def nearest(
         self, model: str, record: Record, vector: Any, limit: int, beside: Sequence[str]
     ) -> Mapping[str, float]:
-        """Return the cosines of the nearest records of the corpus of ``record``, and of those ``beside`` them."""
+        """Return the cosines of the nearest records in the corpus of ``record``, and of those in ``beside``."""
         whose = "shared AND %s <> ''" if record.scope == SHARED else "NOT shared AND user_id = %s"
         angle, told = f"(vector::vector({len(vector)}) <=> %s::vector)", _told(vector)
         query = f"""(SELECT id, 1 - {angle} FROM {SCHEMA}.vectors WHERE {whose} AND model = %s

@@ -1,8 +1,8 @@
-"""Sessions, turns, checkpoints and counts that several instances share through Redis, by plain commands alone.
+"""Sessions, turns, checkpoints and counts that several instances share through Redis, using basic commands only.
 
-What an instance keeps in its state folder stays there, and goes to Redis as it is written, each thing with the time
-that it lasts; who opens a session takes over what stands there. Nothing long-term lies here, so a server that was
-flushed is filled again by whoever goes on, and one that is gone is said once, while the turn goes on.
+What an instance keeps in its state folder stays there, and is copied to Redis as it is written, each item with its
+lifetime; opening a session takes over what is there. Nothing long-term is stored here, so a flushed server is refilled
+by whoever continues, and an absent one is reported once, while the turn continues.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from .interface import BackendAway, BackendUnfit, masked, without_secrets
 
 Answer = TypeVar("Answer")
 SECONDS = 2.0
-"""How long an answer is waited for: a turn is not held up by what it can do without."""
+"""Seconds to wait for an answer: a turn is not delayed by something that it can do without."""
 QUIET = 15.0
-"""Seconds for which one that gave no answer is not asked again: each step of a turn would wait for it."""
+"""Seconds during which an unresponsive server is not retried: every step of a turn would wait for it."""
 LEASE = 120
-"""Seconds for which a session belongs to the instance that wrote in it last."""
+"""Seconds for which a session belongs to the instance that last wrote to it."""
 CHECKPOINTS = "checkpoints"
 DAY = 86_400
 LASTS = {"checkpoint": 3600, "recall": 7 * DAY, "counts": 365 * DAY}
-"""Seconds that each kind stays, where nobody says otherwise."""
+"""Default lifetime of each kind, in seconds."""
 
 
 class RedisState:
@@ -52,14 +52,14 @@ class RedisState:
         ttl: Mapping[str, float] | None = None,
         note: Callable[[str], None] = lambda message: None,
     ) -> None:
-        """Name the server; nothing is asked of it yet.
+        """Name the server, which is not contacted yet.
 
         Args:
-            url: Where it is.
-            root: The state folder, of which files are shared by their names.
-            name: What the store is called: stores on one server do not see each other's.
-            ttl: Seconds that each of ``LASTS`` stays.
-            note: Told once when the server stays away.
+            url: The server's URL.
+            root: The state folder, whose files are shared by name.
+            name: The store's name: stores on one server do not see each other's data.
+            ttl: Seconds that each kind in ``LASTS`` is kept.
+            note: Called once when the server is unreachable.
         """
         self.shown = without_secrets(url)
         self._url = url
@@ -70,9 +70,9 @@ class RedisState:
         self._is_told = False
         self._quiet_until = 0.0
         self._tokens: dict[str, bytes] = {}
-        """What stands under the locks of this instance, by the digests of their sessions."""
+        """The values of this instance's locks, by the digests of their sessions."""
         self._unsent: dict[Path, str] = {}
-        """Files that could not be sent, and whose they are."""
+        """Files that could not be sent, with their users."""
         again = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))  # one that was closed meanwhile
         try:
             self._redis = redis.Redis.from_url(url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, retry=again)
@@ -80,7 +80,7 @@ class RedisState:
             raise BackendAway(f"The address of Redis cannot be used: {masked(str(error), url)}.") from None
 
     def ping(self) -> None:
-        """Raise ``BackendAway`` where the server does not answer, and ``BackendUnfit`` where it is one of a cluster."""
+        """Raise ``BackendAway`` if the server does not answer, and ``BackendUnfit`` if it belongs to a cluster."""
         try:
             self._redis.ping()
             self._require_fit()
@@ -90,7 +90,7 @@ class RedisState:
             ) from None
 
     def remark(self) -> str:
-        """Return what of the server's settings lets things go before their time; empty where nothing does."""
+        """Return which of the server's settings let data expire early; empty if none do."""
         found: dict[str, Any] = self._asked(self._told) or {}
         policy = str(found.get("maxmemory_policy", "noeviction"))
         if policy == "noeviction" or not found.get("maxmemory"):
@@ -101,7 +101,7 @@ class RedisState:
         )
 
     def _told(self) -> dict[str, Any]:
-        """Return what the server says of itself; nothing where it may not be asked."""
+        """Return the server's information about itself; empty if that is not permitted."""
         with suppress(redis.ResponseError):
             return dict(self._redis.info())
         return {}
@@ -117,7 +117,7 @@ class RedisState:
     # ---------------------------------------------------------------- files of sessions
 
     def push(self, path: Path, user_id: str) -> None:
-        """Send a file of a user as it is now; one that is gone goes there too."""
+        """Send the current state of a user's file; a deleted file is deleted there, too."""
         self._unsent[path] = user_id
         while self._unsent:
             waiting = next(iter(self._unsent))
@@ -145,10 +145,10 @@ class RedisState:
         return True
 
     def _still_ours(self, session: str) -> list[str]:
-        """Return the locks that this instance has, taken anew where the server lost one.
+        """Return the locks of this instance, retaken where the server lost one.
 
         Raises:
-            SessionInUse: It lost that of ``session``, and another instance took it.
+            SessionInUse: It lost the lock of ``session``, and another instance took it.
         """
         if not self._tokens:
             return []
@@ -163,7 +163,7 @@ class RedisState:
         return [lock for one, lock in locks.items() if standing[one] == self._tokens[one]]
 
     def pull(self, user_id: str) -> None:
-        """Take over a user's files as they stand there; what is not there, such as after a flush, is sent."""
+        """Take over a user's files from the server; files missing there, as after a flush, are sent."""
         names = self._names(user_id)
         for name in names:
             path = self._root / name
@@ -181,11 +181,11 @@ class RedisState:
                 beside.replace(path)
 
     def enter(self, user_id: str, session: str) -> None:
-        """Take a session for this instance, with what stands there of its user.
+        """Acquire a session for this instance, together with its user's data on the server.
 
         Raises:
-            SessionInUse: Another instance wrote in it less than ``LEASE`` seconds ago.
-            BackendUnfit: The server is one of a cluster.
+            SessionInUse: Another instance wrote to it less than ``LEASE`` seconds ago.
+            BackendUnfit: The server belongs to a cluster.
         """
         self._asked(self._require_fit)
         digest = session_digest(user_id, session)
@@ -202,28 +202,28 @@ class RedisState:
         self.pull(user_id)
 
     def leave(self, user_id: str, session: str) -> None:
-        """Let other instances have the session."""
+        """Release the session for other instances."""
         digest = session_digest(user_id, session)
         lock, token = f"{self._prefix}lock:{digest}", self._tokens.pop(digest, None)
         if token is not None and self._asked(lambda: self._redis.get(lock)) == token:
             self._asked(lambda: self._redis.delete(lock))
 
     def drop(self, user_id: str) -> int:
-        """Delete everything about a user, and return how many keys that were."""
+        """Delete everything about a user, and return the number of keys."""
         keys = [self._key("file", name) for name in self._names(user_id)]
         keys += [self._key(kind, user_id) for kind in ("of", "uses", "last")]
         self._asked(lambda: self._redis.srem(self._prefix + "counted", self._digest(user_id)))
         return int(self._asked(lambda: self._redis.delete(*keys)) or 0)
 
     def held(self, user_id: str) -> int:
-        """Return how many keys there are about a user."""
+        """Return the number of keys about a user."""
         keys = [self._key(kind, user_id) for kind in ("of", "uses", "last")]
         return int(self._asked(lambda: self._redis.exists(*keys)) or 0)
 
     # ---------------------------------------------------------------- counts
 
     def count(self, user_id: str, uses: Mapping[str, int], moment: str) -> bool | None:
-        """Add to how often a user recalled records; None where nobody counts."""
+        """Add to the counts of a user's recalls; return None if counting is unavailable."""
         uses_key, last_key, all_keys = self._key("uses", user_id), self._key("last", user_id), self._prefix + "counted"
 
         def counted() -> bool:
@@ -240,12 +240,12 @@ class RedisState:
         return self._asked(counted) if uses else True
 
     def uses(self, user_id: str, ids: Sequence[str]) -> dict[str, int]:
-        """Return how often a user recalled each of ``ids``, as far as anybody counted here."""
+        """Return how often a user recalled each of ``ids``, as far as counted here."""
         found: Any = self._asked(lambda: self._redis.hmget(self._key("uses", user_id), list(ids))) if ids else None
         return {id: int(count) for id, count in zip(ids, found or (), strict=False) if count}
 
     def counts(self, user_id: str | None) -> dict[str, Use]:
-        """Return how often, and when last, a user or anybody recalled each record, as far as anybody counted here."""
+        """Return the count and time of recalls of each record by a user or by anyone, as far as counted here."""
         if user_id is not None:
             users = [self._digest(user_id)]
         else:
@@ -270,7 +270,7 @@ class RedisState:
     # ---------------------------------------------------------------- inside
 
     def _key(self, kind: str, name: str) -> str:
-        """Return a key, which names nobody."""
+        """Return a key that identifies nobody."""
         return f"{self._prefix}{kind}:{name if kind == 'file' else self._digest(name)}"
 
     @staticmethod
@@ -281,7 +281,7 @@ class RedisState:
         return max(1, int(self._ttl["checkpoint" if name.startswith(CHECKPOINTS) else "recall"]))
 
     def _asked(self, ask: Callable[[], Answer]) -> Answer | None:
-        """Return what the server says; None where it does not answer, which is told once."""
+        """Return the server's answer; None if it does not respond, which is reported once."""
         if time.monotonic() < self._quiet_until:
             return None
         try:
@@ -299,7 +299,7 @@ class RedisState:
 
 
 class SharedCounts(AccessCounts):
-    """Uses of records, counted over all instances; what this machine counted holds where the server lost more."""
+    """Uses of records, counted over all instances; this machine's count applies if the server lost more."""
 
     def __init__(self, folder: Path | None, shared: RedisState) -> None:
         super().__init__(folder)
@@ -312,7 +312,7 @@ class SharedCounts(AccessCounts):
         return {id: most for id in wanted if (most := max(here.get(id, 0), there.get(id, 0)))}
 
     def count(self, user_id: str, ids: Iterable[str], moment: datetime) -> None:
-        """Count one more use of each of ``ids``, here and there."""
+        """Count one more use of each of ``ids``, locally and on the server."""
         named = list(ids)
         super().count(user_id, named, moment)
         self._shared.count(user_id, dict.fromkeys(named, 1), to_text(moment))
@@ -327,7 +327,7 @@ class SharedCounts(AccessCounts):
             self._shared.count(user_id, {target: sum(use.uses for use in moved)}, max(use.last for use in moved))
 
     def totals(self, user_id: str | None = None) -> dict[str, Use]:
-        """Return how often and when last each record was recalled by a user, or by anybody."""
+        """Return how often and when last each record was recalled by a user, or by anyone."""
         totals = super().totals(user_id)
         for id, use in self._shared.counts(user_id).items():
             here = totals.get(id, use)

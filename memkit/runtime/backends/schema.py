@@ -1,8 +1,8 @@
-"""The tables of an archive in PostgreSQL, by version, and who may do what with them.
+"""The tables of an archive in PostgreSQL, by version, and the permissions on them.
 
-Every key begins with the user, so that the tables can be distributed by it; lines are added and, by an erasure, taken
-away, and never changed. The role that serves owns nothing, and sees the user whose id the setting ``memkit.user_id``
-holds, with what everybody shares. ``memkit.listing`` shows how far the chains of all users are, and no line.
+Every key begins with the user, so that the tables can be distributed by it; lines are added and, by an erasure,
+deleted, but never changed. The serving role owns nothing, and sees the user whose id is in the setting
+``memkit.user_id``, plus what is shared. ``memkit.listing`` shows the ends of all users' chains, and no line.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _TABLES = [
         WITH CHECK (user_id IN ({_OWN}, '') AND {_OWN} IS NOT NULL)""",
 ]
 STEPS: dict[int, list[str]] = {1: _TABLES, 2: []}
-"""What brings the tables to each version, from the one before. Version 2 may have vectors, which an erasure covers."""
+"""The steps from each version to the next. Version 2 may have vectors, which an erasure covers."""
 _VECTORS = [
     f"""CREATE TABLE {SCHEMA}.vectors(
         user_id text COLLATE "C", model text COLLATE "C", id text COLLATE "C", shared boolean NOT NULL,
@@ -76,7 +76,7 @@ _VECTORS = [
         WITH CHECK (user_id = {_OWN})""",
 ]
 MANY, WIDEST = 50_000, 2_000
-"""Who has more records gets an index of neighbours; no vector that is longer can be in one."""
+"""Users with more records get a nearest-neighbour index; it cannot hold longer vectors."""
 _GRANTS = (
     "USAGE ON SCHEMA memkit",
     "SELECT, INSERT, DELETE ON memkit.lines",
@@ -87,10 +87,10 @@ _GRANTS = (
 
 
 def version_of(connection: psycopg.Connection[Any]) -> int:
-    """Return the version of the tables in a database; 0 where there are none.
+    """Return the version of the tables in a database; 0 if there are none.
 
     Raises:
-        BackendUnfit: A schema of that name is somebody else's.
+        BackendUnfit: A schema of that name belongs to something else.
     """
     there = connection.execute(
         "SELECT to_regnamespace(%s) IS NOT NULL, to_regclass(%s) IS NOT NULL", (SCHEMA, f"{SCHEMA}.store")
@@ -105,7 +105,7 @@ def version_of(connection: psycopg.Connection[Any]) -> int:
 
 
 def require_version(found: int) -> None:
-    """Raise ``BackendUnfit`` where the tables are not those of this version."""
+    """Raise ``BackendUnfit`` if the tables are not those of this version."""
     if found > VERSION:
         raise BackendUnfit(f"The tables have version {found}, and this memkit reads {VERSION}. Upgrade memkit-agent.")
     if found < VERSION:
@@ -114,11 +114,11 @@ def require_version(found: int) -> None:
 
 
 def migrate(connection: psycopg.Connection[Any], role: str, *, dry_run: bool = False) -> list[str]:
-    """Bring the tables to this version and let ``role`` serve them, all or nothing; return what is run.
+    """Migrate the tables to this version and let ``role`` serve them, atomically; return the statements.
 
     Raises:
-        WrongAddress: There is no such role, or it is one that row-level security does not hold.
-        BackendUnfit: The tables are a newer version's, or somebody else's.
+        WrongAddress: The role does not exist, or row-level security does not apply to it.
+        BackendUnfit: The tables are of a newer version, or belong to something else.
     """
     from psycopg import sql
 
@@ -146,20 +146,20 @@ def migrate(connection: psycopg.Connection[Any], role: str, *, dry_run: bool = F
 
 
 def has_vectors(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether vectors lie beside the lines."""
+    """Return whether vectors are stored next to the lines."""
     row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.vectors",)).fetchone()
     return bool(row and row[0])
 
 
 def neighbours_of(model: str) -> str:
-    """Return what the index of neighbours among the vectors of a model is called."""
+    """Return the name of the nearest-neighbour index for the vectors of a model."""
     return f"neighbours_{blake2b(model.encode(), digest_size=8).hexdigest()}"
 
 
 def _vector_steps(connection: psycopg.Connection[Any]) -> list[str]:
-    """Return what lets vectors lie beside the lines, and be looked up where many are; nothing without pgvector.
+    """Return the statements that add vectors and their indexes for users with many; empty without pgvector.
 
-    The index is of everybody's: the name of one who has many would stand in the condition of an index of their own.
+    An index covers all users: a separate index for one user would show that user's name in its condition.
     """
     if not has_vectors(connection):
         query = """SELECT installed, superuser AND NOT rolsuper AND NOT (
@@ -197,9 +197,9 @@ def _require_servant(connection: psycopg.Connection[Any], role: str) -> None:
 
 
 def served_by(connection: psycopg.Connection[Any]) -> str:
-    """Return what is wrong with the role that serves, for the person who chose it; nothing where it is as it should be.
+    """Return what is wrong with the serving role, for the person who chose it; empty if nothing is.
 
-    Such a role serves all the same, and memkit asks for one user at a time by it; the server only stops holding it to
+    Such a role serves nevertheless, and memkit queries one user at a time with it; only the server no longer enforces
     that.
     """
     query = """SELECT rolname, rolsuper OR rolbypassrls, relowner = pg_roles.oid FROM pg_roles, pg_class

@@ -1,8 +1,8 @@
-"""What a model of meaning promises, and the errors of this room; each knows its exit code.
+"""The interface of embedding models, and the errors of this room, each with its exit code.
 
 EmbeddingError (exit_code 3)
-├── MissingLibrary (3)   what reads models or finds neighbours is not installed
-└── OtherModel (3)       vectors are of another model than the one that is asked now
+├── MissingLibrary (3)   a library for reading models or finding neighbours is not installed
+└── OtherModel (3)       vectors are of another model than the current one
 """
 
 from collections.abc import Sequence
@@ -10,32 +10,32 @@ from typing import Protocol
 
 
 class Embedder(Protocol):
-    """A model that turns texts into vectors of one length: a folder's, or a hosted service behind this protocol.
+    """A model that turns texts into vectors of one length: from a folder, or a hosted service behind this protocol.
 
     A model whose files can change under the same name also has a ``digest`` of them.
     """
 
     @property
     def name(self) -> str:
-        """Return what the model is called."""
+        """Return the model's name."""
 
     @property
     def dimension(self) -> int:
         """Return the length of its vectors."""
 
     def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector a text."""
+        """Return one vector per text."""
 
 
 class EmbeddingError(Exception):
-    """Say in one line what is wrong with a model, and what to do."""
+    """Report in one line what is wrong with a model, and what to do."""
 
     exit_code = 3
     code = "environment"
 
 
 class MissingLibrary(EmbeddingError):
-    """Say which libraries are not installed."""
+    """Report which libraries are not installed."""
 
     code = "missing"
 
@@ -47,19 +47,19 @@ class MissingLibrary(EmbeddingError):
 
 
 class OtherModel(EmbeddingError):
-    """Say that vectors are of another model than the one at hand."""
+    """Report that vectors are of another model than the current one."""
 
     code = "store"
 
 
 def identity(embedder: Embedder) -> str:
-    """Return what two models share only where their vectors mean the same: name, dimension, digest of the files."""
+    """Return a text that is equal for two models only if their vectors are compatible: name, dimension, file digest."""
     digest = getattr(embedder, "digest", "")
     return f"{embedder.name} {embedder.dimension}{f' {digest}' if digest else ''}"
 
 
 def hold_to(agreed: str, embedder: Embedder) -> None:
-    """Hold ``embedder`` to the model that a store agreed on; any will do where it agreed on none.
+    """Check ``embedder`` against the model that a store settled on; any will do if there is none yet.
 
     Raises:
         OtherModel: The store's vectors are of another model; the message names both and the two ways out.

@@ -1,4 +1,4 @@
-"""A model from a folder on this machine, laid out as by sentence-transformers or Model2Vec; nothing is downloaded."""
+"""A model from a local folder in the layout of sentence-transformers or Model2Vec; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 NETWORKS = ("onnx/model.onnx", "model.onnx", "onnx/model_quantized.onnx", "onnx/model_qint8_avx512_vnni.onnx")
-"""Where a folder may hold its network in the open format; the first that is there is taken."""
+"""Where a folder may contain its ONNX network; the first one present is used."""
 TABLES = ("model.safetensors", "0_StaticEmbedding/model.safetensors")
-"""Where a folder may hold one vector for each token instead."""
+"""Where a folder may contain a table of token vectors instead."""
 BESIDE = (
     "config.json", "tokenizer.json", "modules.json", "sentence_bert_config.json", "1_Pooling/config.json",
     "0_StaticEmbedding/tokenizer.json",
 )  # fmt: skip
-"""What else decides about the vectors."""
+"""Further files that affect the vectors."""
 AT_ONCE = 32
 LONGEST = 512
-"""Tokens of a text that a network reads where its folder does not say."""
+"""The token limit of a network whose folder does not state one."""
 HALF = 1 << 20
 Encode = Callable[[Sequence[str]], "numpy.ndarray[Any, Any]"]
 
 
 class LocalEmbedder:
-    """Turns texts into vectors of length one; that of a text without a known word is all zeros."""
+    """Turns texts into vectors of length one; a text without a known word gets all zeros."""
 
     def __init__(self, folder: Path) -> None:
         """Load the model in ``folder``.
 
         Raises:
-            MissingLibrary: What reads it is not installed.
-            EmbeddingError: There is no model that can be read.
+            MissingLibrary: A library needed to read it is not installed.
+            EmbeddingError: There is no readable model.
         """
         weights = weights_in(folder)
         for name in OFFLINE:
@@ -49,13 +49,13 @@ class LocalEmbedder:
             self.dimension = int(self._encode(["a"]).shape[1])
         except ImportError:
             raise MissingLibrary from None
-        except Exception as error:  # whatever a foreign file makes a library raise: it cannot be read
+        except Exception as error:  # whatever a library raises for a foreign file means that it cannot be read
             raise EmbeddingError(f"The embedding model in {folder} cannot be read: {_first_line(error)}") from error
         self.name = folder.resolve().name
         self.digest = _digest(folder, weights)
 
     def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector a text."""
+        """Return one vector per text."""
         return [
             vector for start in range(0, len(texts), AT_ONCE) for vector in self._some(texts[start : start + AT_ONCE])
         ]
@@ -70,7 +70,7 @@ class LocalEmbedder:
 
 
 def weights_in(folder: Path) -> Path:
-    """Return the file that makes ``folder`` a model's: its network, else its table; raises ``EmbeddingError``."""
+    """Return the model's main file in ``folder``: its network, else its table; raise ``EmbeddingError``."""
     found = next((folder / name for name in NETWORKS + TABLES if (folder / name).is_file()), None)
     if found is None:
         raise EmbeddingError(
@@ -89,7 +89,7 @@ def _table(folder: Path) -> Encode:
 
 
 def _network(folder: Path, weights: Path) -> Encode:
-    """Return what a network in the open format makes of texts, its tokens' vectors pooled as the folder says."""
+    """Return an encoder using an ONNX network, with its token vectors pooled as the folder specifies."""
     import numpy
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
@@ -141,7 +141,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _digest(folder: Path, weights: Path) -> str:
-    """Return a digest of everything that decides about the vectors."""
+    """Return a digest of everything that affects the vectors."""
     total = hashlib.sha256()
     for path in (weights, weights.with_name(f"{weights.name}_data"), *(folder / name for name in BESIDE)):
         if path.is_file():

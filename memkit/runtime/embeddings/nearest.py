@@ -1,4 +1,4 @@
-"""The vectors of each corpus beside its index of words, compared one by one: exact, and no library to build for it."""
+"""The vectors of each corpus, next to its index of words, compared exhaustively: exact, and needing no library."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 from .interface import Embedder, MissingLibrary, identity
 
 AT_ONCE = 500
-"""So many texts are embedded, or read, at once."""
+"""How many texts are embedded, or read, at once."""
 MANY = 50_000
-"""A corpus of more records is not held in memory where a server has an index of their vectors."""
+"""A larger corpus is not held in memory if a server has an index of its vectors."""
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS vectors(document INTEGER PRIMARY KEY, vector BLOB)",
     "CREATE TABLE IF NOT EXISTS state(model TEXT, generation INT, keys TEXT)",
@@ -25,79 +25,79 @@ SCHEMA = (
 
 
 class CorpusState(Protocol):
-    """How far a corpus is; what was sealed reads otherwise under other keys, and then documents have other numbers."""
+    """The state of a corpus; under other keys, sealed lines read differently, and documents then have other numbers."""
 
     @property
     def generation(self) -> int:
-        """Return which filling of the corpus this is."""
+        """Return the generation of the corpus, which counts its rebuilds."""
 
     @property
     def seq(self) -> int:
-        """Return the last line that was taken in."""
+        """Return the number of the last line taken in."""
 
     @property
     def keys(self) -> str:
-        """Return under which keys sealed lines were read."""
+        """Return the keys with which sealed lines were read."""
 
 
 class Corpus(Protocol):
-    """The texts of one corpus, by the numbers of their documents."""
+    """The texts of one corpus, by document number."""
 
     @property
     def vectors_path(self) -> Path | None:
-        """Return where their vectors may lie; None for a corpus in memory."""
+        """Return where their vectors may be stored; None for a corpus in memory."""
 
     def position(self) -> CorpusState:
-        """Return how far it is."""
+        """Return its state."""
 
     def live_documents(self) -> set[int]:
         """Return every document that can be found."""
 
     def found(self, documents: Sequence[int]) -> Sequence[Any]:
-        """Return each of some documents with its ``record``, in their order."""
+        """Return some documents in the given order, each with its ``record``."""
 
     def with_ids(self, ids: Sequence[str]) -> Sequence[Any]:
-        """Return those of some live records that are here, each with its number as ``document``."""
+        """Return the live records among these ids that are here, each with its number as ``document``."""
 
     def statistics(self, terms: Sequence[str]) -> Any:
-        """Return how many live records there are, as ``documents``."""
+        """Return the number of live records, as ``documents``."""
 
 
 class SharedVectors(Protocol):
-    """Vectors that several instances keep in one place, each with the model that it is of."""
+    """Vectors that several instances share, each with its model."""
 
     def serves(self, corpus: Corpus) -> bool:
-        """Return whether the vectors of a corpus may go there, and whether it takes any."""
+        """Return whether a corpus's vectors may be stored there, and whether there is storage at all."""
 
     def kept(self, model: str, records: Sequence[Any]) -> Mapping[str, Any]:
-        """Return the vectors of those of some records that have one, by id."""
+        """Return the existing vectors of some records, by id."""
 
     def keep(self, model: str, records: Sequence[Any], rows: Sequence[Any]) -> bool:
-        """Keep vectors of records; return whether they are kept, which they are not where the records changed."""
+        """Store vectors of records; return whether they were stored, which fails if the records changed."""
 
     def has_index(self, model: str) -> bool:
-        """Return whether it finds neighbours without looking at every vector."""
+        """Return whether it finds neighbours without scanning every vector."""
 
     def nearest(self, model: str, record: Any, vector: Any, limit: int, beside: Sequence[str]) -> Mapping[str, float]:
-        """Return the cosines of the nearest records of the corpus of one, by an index, and of those ``beside`` them."""
+        """Return the cosines of the nearest records in one record's corpus, by an index, and of those in ``beside``."""
 
 
 class Held(NamedTuple):
     """The vectors of a corpus in memory."""
 
     place: tuple[object, ...]
-    """What they are of: model, filling, keys, and the last line."""
+    """What they belong to: model, generation, keys, and the last line."""
     documents: Any
     """In ascending order."""
     rows: Any
-    """One vector a document, of length one or zeros."""
+    """One vector per document, of length one or all zeros."""
 
 
 class NearestIndex:
-    """Keeps the vectors of every corpus in a file beside its database, readable by this user only."""
+    """Keeps the vectors of every corpus in a file next to its database, readable by this user only."""
 
     def __init__(self, embedder: Embedder, shared: SharedVectors | None = None) -> None:
-        """Keep vectors of ``embedder``, and share them where several instances read one log."""
+        """Keep vectors of ``embedder``, shared if several instances read one log."""
         try:
             import numpy  # noqa: F401 - said here in one line and not in the middle of a search
         except ImportError:
@@ -111,7 +111,7 @@ class NearestIndex:
         """Whether the last question was compared with every vector."""
 
     def nearest(self, corpus: Corpus, query: str, limit: int, beside: Collection[int] = ()) -> dict[int, float]:
-        """Return the cosine of the angle to ``query`` of the nearest live documents, and of those ``beside`` them."""
+        """Return the cosines with ``query`` of the nearest live documents, and of those in ``beside``."""
         import numpy
 
         shared = self._shared if self._shared is not None and self._shared.serves(corpus) else None
@@ -134,13 +134,13 @@ class NearestIndex:
         return dict(zip(held.documents[wanted].tolist(), angles[wanted].tolist(), strict=True))
 
     def _vector(self, query: str) -> Any:
-        """Return the vector of a question, which is asked of every corpus in turn."""
+        """Return the vector of a question, cached while each corpus is searched in turn."""
         if self._asked[1] is None or self._asked[0] != query:
             self._asked = query, _units(self._embedder.embed_batch([query]))[0]
         return self._asked[1]
 
     def _caught_up(self, corpus: Corpus, shared: SharedVectors | None, *, is_many: bool) -> Held:
-        """Return the vectors of the live records, or none where there are many: new ones enter, others leave."""
+        """Return the up-to-date vectors of the live records, or none if there are too many to hold."""
         import numpy
 
         at = corpus.position()
@@ -166,7 +166,7 @@ class NearestIndex:
     def _made(
         self, corpus: Corpus, shared: SharedVectors | None, documents: Sequence[int]
     ) -> tuple[dict[int, Any], bool]:
-        """Return vectors that are not here, and whether they may be: others made them, or the model does now."""
+        """Return missing vectors, from other instances or the model, and whether they may be stored."""
         records = [one.record for one in corpus.found(documents)]
         theirs = shared.kept(self._model, records) if shared is not None else {}
         rows = {number: theirs[one.id] for number, one in zip(documents, records, strict=True) if one.id in theirs}
@@ -186,15 +186,15 @@ def stored(
     dimension: int,
     width: int | None = None,
 ) -> dict[int, Any]:
-    """Return the vectors of documents: those kept in a file, and others as ``make`` gives them, which says who may be.
+    """Return the vectors of documents, from a file or from ``make``, which also tells whether they may be stored.
 
     Args:
-        path: The file; without one nothing is kept.
-        state: What the vectors there have to be of: model, filling, keys.
-        documents: Numbers.
-        make: Returns those of some documents, and whether they may be kept.
-        dimension: How long each is.
-        width: How much of each is returned; all of it without.
+        path: The file; without one nothing is stored.
+        state: What the stored vectors must belong to: model, generation, keys.
+        documents: Document numbers.
+        make: Returns the vectors of some documents, and whether they may be stored.
+        dimension: The length of each vector.
+        width: How much of each vector is returned; all of it by default.
     """
     import numpy
 
@@ -212,7 +212,7 @@ def stored(
                 made, may_stay = make(new)
                 rows |= made
                 if sql and may_stay:
-                    with suppress(sqlite3.OperationalError):  # a full disk, or a place that nobody may write
+                    with suppress(sqlite3.OperationalError):  # a full disk, or an unwritable place
                         packed = [(document, row.astype("<f2").tobytes()) for document, row in made.items()]
                         sql.executemany("INSERT OR REPLACE INTO vectors VALUES(?,?)", packed)
             found |= {document: row[:width] for document, row in rows.items()}
@@ -223,7 +223,7 @@ def stored(
 
 
 def _opened(path: Path | None, state: tuple[object, ...]) -> sqlite3.Connection | None:
-    """Return the file of vectors, emptied where it holds others than ``state`` says; None where there is no place."""
+    """Return the vector file, emptied if it belongs to another ``state``; None if there is no place for it."""
     if path is None:
         return None
     for _ in range(2):
@@ -231,7 +231,7 @@ def _opened(path: Path | None, state: tuple[object, ...]) -> sqlite3.Connection 
             if not path.exists():
                 os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
             sql = sqlite3.connect(path, timeout=30, isolation_level=None)
-            # Made anew where a power cut tears it, so it need not be waited for.
+            # Rebuilt if a power cut tears it, so there is no need to wait for the disk.
             sql.execute("PRAGMA synchronous=OFF")
             sql.execute("PRAGMA secure_delete=ON")
             for statement in SCHEMA:
@@ -251,7 +251,7 @@ def _opened(path: Path | None, state: tuple[object, ...]) -> sqlite3.Connection 
 
 
 def _units(vectors: Any) -> Any:
-    """Return vectors as rows of length one; those of zeros stay what they are."""
+    """Return vectors as rows of length one; zero vectors stay zero."""
     import numpy
 
     rows = numpy.asarray(vectors, dtype=numpy.float32)
@@ -260,13 +260,13 @@ def _units(vectors: Any) -> Any:
 
 
 MOST_KEPT = 4096
-"""So many texts' vectors stay at hand."""
+"""The number of cached text vectors."""
 TURNS = "turn-vectors"
-"""The file in which they lie, among what can be deleted."""
+"""The file that stores them, in the cache folder."""
 
 
 class Similarity:
-    """How near texts are to a question; what was embedded once is not embedded again, with a file in no process."""
+    """The similarity of texts to a question; nothing is embedded twice, given a file not even by another process."""
 
     def __init__(self, embedder: Embedder, path: Path | None = None) -> None:
         self._embedder = embedder

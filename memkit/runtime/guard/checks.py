@@ -1,7 +1,7 @@
-"""What conditions are made of: how values of a call are read and shown, globs, and answers that combine.
+"""Building blocks of conditions: reading and showing values of a call, globs, and combining answers.
 
 Answers are three-valued: a view that cannot read its text answers "unknown", and unknown survives ``any``, ``all`` and
-``not`` so that it reaches the policy, which counts it as a match when it is hard.
+``not`` so that it reaches the policy, which treats it as a match if it is hard.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _LISTED = 6
 
 
 def text_of(value: JSON) -> str | None:
-    """Return the text a string condition looks at, or ``None`` where a value has none.
+    """Return the text that a string condition examines, or ``None`` if the value has none.
 
     Numbers and booleans read as in JSON, so that a call cannot slip past by changing a type. A list reads as the
-    command line it would be.
+    command line that it would be.
     """
     if isinstance(value, str):
         return value
@@ -38,7 +38,7 @@ def text_of(value: JSON) -> str | None:
 
 
 def shown(text: str | None) -> str:
-    """Return text of a call for a reason: shortened, on one line, control characters escaped."""
+    """Return text of a call for use in a reason: shortened, on one line, control characters escaped."""
     if text is None:
         return "the value"
     safe = text[: _SHOWN + 1]
@@ -48,12 +48,12 @@ def shown(text: str | None) -> str:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text as a set; a long list of words reads best as prose."""
+    """Return the words of a text as a set; long word lists are more readable as prose."""
     return frozenset(text.split())
 
 
 def bracketed(values: Iterable[JSON]) -> str:
-    """Return values as people write a list: ``[rm, shred, dd]``; a long one is cut."""
+    """Return values as a readable list: ``[rm, shred, dd]``; a long one is truncated."""
     listed = [*values]
     texts = [text_of(value) or "" for value in listed[:_LISTED]]
     rest = [f"… {len(listed)} in all"] if len(listed) > _LISTED else []
@@ -75,14 +75,14 @@ def literal_head(pattern: str) -> str:
 
 @lru_cache(maxsize=4096)
 def glob_test(pattern: str) -> Callable[[str], bool]:
-    """Return a matcher for one glob, in time bounded by text times pattern."""
+    """Return a matcher for one glob, whose time is bounded by text length times pattern length."""
     if not has_wildcards(pattern):
         return pattern.__eq__
     return lambda text: _glob(pattern).match(text) is not None
 
 
 def glob_needs(pattern: str) -> Needs:
-    """Return what a text has that a glob matches: the longest of the texts between its wildcards."""
+    """Return the need of a text that a glob matches: the longest of the literal pieces between its wildcards."""
     if not has_wildcards(pattern):
         return of_texts(EQUAL, [pattern])
     pieces = _WILDCARD.split(pattern)
@@ -93,7 +93,7 @@ def glob_needs(pattern: str) -> Needs:
 
 @lru_cache(maxsize=4096)
 def _glob(pattern: str) -> re.Pattern[str]:
-    """Return a glob compiled: most of those in a set of policies never meet a text."""
+    """Return a compiled glob, on demand: most globs in a set of policies never meet a text."""
     return re.compile(fnmatch.translate(pattern))
 
 
@@ -101,7 +101,7 @@ NO = Ternary(False)
 
 
 class Predicate:
-    """One condition on a value, compiled to a closure; what few processes ask of it is told when it is asked for."""
+    """One condition on a value, compiled to a closure; rarely used properties are computed on demand."""
 
     def __init__(
         self,
@@ -120,9 +120,9 @@ class Predicate:
         self.children = children
         """The conditions that ``any``, ``all`` or ``not`` combines; empty for a leaf."""
         self.whole = whole
-        """Whether a list is given whole (as an argument vector) and not one element at a time."""
+        """Whether a list is passed whole (as an argument vector) rather than one element at a time."""
         self.accepts = accepts
-        """For a condition on text alone: whether it holds for a text, without the reason."""
+        """For a condition on text alone: returns whether it holds for a text, without the reason."""
         self.joint = joint
         """How the children are combined: ``any``, ``all`` or ``not``; empty for a leaf."""
         self._tells = tells
@@ -135,18 +135,18 @@ class Predicate:
 
     @cached_property
     def needs(self) -> Needs:
-        """What a value has on which it says more than ``NO``."""
+        """What a value must have for the condition to answer anything but ``NO``."""
         return self._tells_needs()
 
     def leaves(self) -> Iterator[Predicate]:
-        """Yield the conditions that look at the value themselves."""
+        """Yield the conditions that examine the value themselves."""
         if not self.children:
             yield self
         for child in self.children:
             yield from child.leaves()
 
     def on(self, value: JSON) -> Ternary:
-        """Return what the condition says; on a list it holds when it holds for any element."""
+        """Return the condition's answer; for a list, it holds if it holds for any element."""
         if self.whole or not isinstance(value, (list, tuple)):
             return NO if value is None else self.test(value)
         return first_of(self.on(element) for element in value)
@@ -166,7 +166,7 @@ def first_of(outcomes: Iterator[Ternary]) -> Ternary:
 def any_check(
     children: Sequence[Predicate], path: Path, asked: Callable[[JSON], Sequence[Predicate]] | None = None
 ) -> Predicate:
-    """Return a condition that holds when one of ``children`` does; ``asked`` chooses those that may."""
+    """Return a condition that holds if one of ``children`` does; ``asked`` selects those that may."""
     parts = tuple(children)
 
     def test(value: JSON) -> Ternary:
@@ -179,7 +179,7 @@ def any_check(
 
 
 def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
-    """Return a condition that holds when every one of ``children`` does."""
+    """Return a condition that holds if every one of ``children`` does."""
     parts = tuple(children)
 
     def test(value: JSON) -> Ternary:
@@ -199,7 +199,7 @@ def all_check(children: Sequence[Predicate], path: Path) -> Predicate:
 
 
 def not_check(child: Predicate, path: Path) -> Predicate:
-    """Return a condition that holds when ``child`` does not; unknown stays unknown."""
+    """Return a condition that holds if ``child`` does not; unknown stays unknown."""
 
     def tells() -> str:
         return f"not ({child.says})"
@@ -214,7 +214,7 @@ def not_check(child: Predicate, path: Path) -> Predicate:
 
 
 def surely_check(child: Predicate, path: Path) -> Predicate:
-    """Return a condition that holds where ``child`` surely does; what nobody can tell counts as no match."""
+    """Return a condition that holds if ``child`` certainly does; unknown counts as no match."""
 
     def test(value: JSON) -> Ternary:
         outcome = child.test(value)
@@ -236,7 +236,7 @@ def _combined(
     return Predicate(test, in_words, path, parts, whole=whole, joint=joint, tells_needs=needs)
 
 
-# What a value cannot do without where a condition is to hold: which policies of many are worth asking.
+# Needs: what a value must have for a condition to hold, which selects the policies worth evaluating.
 
 
 EQUAL, PREFIX, SUFFIX, INSIDE, RANGE, PROGRAM, STATEMENT = (
@@ -251,53 +251,53 @@ EQUAL, PREFIX, SUFFIX, INSIDE, RANGE, PROGRAM, STATEMENT = (
 
 
 class Need(NamedTuple):
-    """One thing that a value can have."""
+    """One property that a value can have."""
 
     kind: str
-    """How ``text`` stands in the text of the value: the whole of it, at its start or end, or anywhere in any case; a
+    """How ``text`` relates to the text of the value: equal to it, at its start or end, or anywhere in any case; a
     range of numbers; a program that it would run as shell; the first word of a statement that it would run as SQL."""
     text: str = ""
     low: float = -math.inf
     high: float = math.inf
-    """Both ends belong to the range; a value that is no number may meet every range."""
+    """Both ends belong to the range; a value that is not a number may meet every range."""
 
 
 Needs = frozenset[Need]
-"""Of which a value must meet one; empty where nothing is known, so that the condition is always asked."""
+"""A value must meet one of them; if empty, nothing is known and the condition is always evaluated."""
 
 UNKNOWN: Needs = frozenset()
 
 _RARITY = {EQUAL: 60, PROGRAM: 50, STATEMENT: 30, RANGE: 4}
-"""How much a need tells; a part of a text tells as much as it has characters."""
+"""How selective a need is; a part of a text counts by its length."""
 
 
 def of_texts(kind: str, texts: Iterable[str]) -> Needs:
-    """Return the needs of what wants one of the texts; unknown where one is empty, which every value meets."""
+    """Return the needs of a condition met by one of the texts; unknown if one is empty, which every value meets."""
     found = frozenset(Need(kind, folded(text) if kind == INSIDE else text) for text in texts)
     return found if all(need.text or kind == EQUAL for need in found) else UNKNOWN
 
 
 def of_any(parts: Iterable[Needs]) -> Needs:
-    """Return the needs of what holds where one of its parts does."""
+    """Return the needs of a disjunction."""
     known = list(parts)
     return frozenset().union(*known) if known and all(known) else UNKNOWN
 
 
 def of_all(parts: Iterable[Needs]) -> Needs:
-    """Return the needs of what holds where all of its parts do: those of the part that says most."""
+    """Return the needs of a conjunction: those of its most selective part."""
     return max(parts, key=telling, default=UNKNOWN)
 
 
 def telling(needs: Needs) -> int:
-    """Return how few values meet the needs, as a number to compare."""
+    """Return a measure of how few values meet the needs."""
     return min((_RARITY.get(need.kind) or len(need.text) for need in needs), default=0)
 
 
 _ODD = {0x131: "i", 0x17F: "s", 0x212A: "k"}
-"""The characters beyond ASCII of which ``lower`` or ``upper`` is one letter of it."""
+"""The non-ASCII characters that ``lower`` or ``upper`` maps to an ASCII letter."""
 _FOLDS = {**{code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)}, **_ODD}
 
 
 def folded(text: str) -> str:
-    """Return a text in which letters that differ in case alone are the same, as far as they are those of ASCII."""
+    """Return a text in which letters that differ only in case are equal, as far as they map to ASCII."""
     return text.lower() if text.isascii() else text.translate(_FOLDS)

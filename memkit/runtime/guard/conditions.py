@@ -1,6 +1,6 @@
-"""The ``shell`` and the ``sql`` condition: how a command that a value would run, or a statement, must look.
+"""The ``shell`` and ``sql`` conditions: patterns for a command or a statement that a value would run.
 
-What reads commands and statements is imported when the first value is looked at, which most processes never do.
+The parsers are imported for the first value examined, which most processes never do.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAMED = re.compile(r"[\w.-]+=")
 
 
 class GlobChoice(NamedTuple):
-    """Globs of which any, or all, must be found, and none may be."""
+    """Globs of which any, or all, must be found, and others that must not be."""
 
     any_of: tuple[str, ...] = ()
     all_of: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class GlobChoice(NamedTuple):
 
 
 class ShellPattern(NamedTuple):
-    """What a command must look like."""
+    """The pattern of a command."""
 
     program: tuple[str, ...] = ()
     verb: tuple[str, ...] = ()
@@ -95,18 +95,18 @@ _MANY = 8
 
 
 def any_condition(children: Sequence[Predicate], path: Path) -> Predicate:
-    """Return a condition that holds when one of ``children`` does; of many on programs only few are asked."""
+    """Return a condition that holds if one of ``children`` does; of many about programs, only a few are evaluated."""
     return any_check(children, path, _worth_asking(tuple(children)))
 
 
 def _worth_asking(parts: tuple[Predicate, ...]) -> Callable[[JSON], Sequence[Predicate]] | None:
-    """Return what chooses, of many conditions on programs, those whose program a value would run, in their order."""
+    """Return a function that selects, from many conditions, those about a program the value would run, in order."""
     if len(parts) < _MANY:
         return None
 
     @cache
     def wanted() -> list[frozenset[str]]:
-        """Return the programs that each is about, found with the first value; none where it is about something else."""
+        """Return the programs that each is about, computed for the first value; empty if it is about something else."""
         return [
             frozenset(need.text for need in part.needs)
             if all(need.kind == PROGRAM for need in part.needs)
@@ -132,7 +132,7 @@ def _worth_asking(parts: tuple[Predicate, ...]) -> Callable[[JSON], Sequence[Pre
 
 
 def _doubtful(view: ShellView, value: JSON, found: Ternary) -> Ternary:
-    """Return unknown when the view has gaps; a text that is plain SQL is no broken shell."""
+    """Return unknown if the view has gaps; a text that is plain SQL does not count as broken shell."""
     if not view.doubts:
         return found
     from .shell_words import SYNTAX
@@ -233,11 +233,11 @@ _TAKES_NONE = (
     r"-[a-zA-Z]{2,}|-[afinqrvxyR]|--(?:force|yes|quiet|recursive|verbose|all|wait|delete\S*|no-\S+)"
     r"|--(?:archive|auto-approve|prune)|.*=.*"
 )
-"""Options that no value follows."""
+"""Options that take no value."""
 
 
 def _as_value(flags: Sequence[str], command: Command) -> bool:
-    """Return whether help or a preview is asked for only as what may be the value of another option."""
+    """Return whether help or a preview is requested only in a word that may be another option's value."""
     found = False
     for before, word in zip((None, *command.words), command.words, strict=False):
         if word.text in flags and len(word.text) > _SHORT:
@@ -257,7 +257,7 @@ def _choice_reason(choice: GlobChoice, offered: Sequence[bool | None], noun: str
 
 
 def _find_flag(flag: str, command: Command) -> bool | None:
-    """Return whether a command has a flag; ``None`` when only the running shell knows."""
+    """Return whether a command has a flag; ``None`` if only the running shell knows."""
     spelled = {flag}.union(*(group for group in SYNONYMS if flag in group))
     unsure = False
     for word in _options(command.words):
@@ -290,7 +290,7 @@ def _abbreviates(form: str, spelled: set[str]) -> bool:
 
 
 def _find_arg(pattern: str, command: Command) -> bool | None:
-    """Return whether an argument matches a glob; ``None`` when only the running shell knows."""
+    """Return whether an argument matches a glob; ``None`` if only the running shell knows."""
     matches, head = glob_test(pattern), literal_head(pattern)
     unsure = False
     for word in command.words:
@@ -305,7 +305,7 @@ def _find_arg(pattern: str, command: Command) -> bool | None:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Yield an argument, the value of an option in it, and each of these as the path it comes to."""
+    """Yield an argument, the option value in it, and the normalised path of each."""
     yield text
     values = [text]
     if text.startswith("-"):

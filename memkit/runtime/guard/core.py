@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 __all__ = ["Advice", "Call", "Guard", "GuardError", "MatchedPolicy", "PolicyJudge", "PolicySetError", "Verdict"]
 
 _FAULTS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
-"""What evaluating a condition on hostile input may raise; the guard must answer all the same."""
+"""Exceptions that evaluating a condition on hostile input may raise; the guard must answer nevertheless."""
 
 _MAX_KNOWN_TOOLS = 1024
 _MAX_SELECTIONS = 64
 _FEW = 4
-"""So many policies are asked sooner than looked up."""
+"""Evaluating up to this many policies is faster than looking them up."""
 
 
 class Guard:
-    """Decides tool calls; compiled once, asked often.
+    """Decides tool calls; compiled once, queried often.
 
     >>> no_tmp = {
     ...     "name": "no_tmp", "description": "Keep nothing in /tmp.", "rule": "Write elsewhere.", "enforcement": "hard",
@@ -68,9 +68,9 @@ class Guard:
     """
 
     def __init__(self, policies: Sequence[Mapping[str, JSON]], former: Guard | None = None) -> None:
-        """Compile the policies; those that ``former`` holds unchanged are taken over as they are."""
+        """Compile the policies; those that ``former`` has unchanged are reused."""
         self.fault: str | None = None
-        """Why the set is broken, when it is."""
+        """Why the set is broken, if it is."""
         known: Mapping[str, Policy] = former._compiled if former else {}
         self._compiled: Mapping[str, Policy] = {
             spelled: known.get(spelled) or compile_policy(data) for spelled, data in _spelled(policies)
@@ -90,7 +90,7 @@ class Guard:
         return guard
 
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
-        """Return the strongest effect of every policy that matches; a call no policy matches is allowed."""
+        """Return the strongest effect of every policy that matches; a call that no policy matches is allowed."""
         if self.fault is not None:
             return _denial("policy_set", f"the policies could not be loaded: {self.fault}")
         if not _is_call(tool, args, context):
@@ -113,14 +113,14 @@ class Guard:
         return [Advice(policy.name, policy.rule) for policy in self.policies if policy.active]
 
     def asking_everybody(self) -> Guard:
-        """Return a guard of the same policies that asks each of them about every call, for proofs of this one."""
+        """Return a guard that evaluates all of these policies on every call, a reference to test this one against."""
         guard = Guard([])
         guard.fault, guard.policies, guard._index = self.fault, self.policies, self._index
         guard._selects = False
         return guard
 
     def _reaching(self, tool: str) -> _Reaching:
-        """Return the policies that can match a call of this tool, with what is left to test; found once per tool."""
+        """Return the policies that can match a call of this tool, with the remaining tests; computed once per tool."""
         found = self._by_tool.get(tool)
         if found is None:
             tests = ((policy, policy.for_tool(tool)) for policy in self._index.of(tool))
@@ -131,7 +131,7 @@ class Guard:
         return found
 
     def _selection(self, tool: str, asked: Sequence[tuple[Policy, Test]]) -> PolicySelection:
-        """Return the selection among policies; tools that the same parts of them can apply to share it."""
+        """Return the selection among policies; tools for which the same parts of them apply share it."""
         parts = [[part for part in policy.alternatives if part.for_tool(tool)] for policy, _ in asked]
         key = tuple(id(part) for some in parts for part in some)
         found = self._selections.get(key)
@@ -149,21 +149,21 @@ class _Reaching(NamedTuple):
 
     asked: tuple[tuple[Policy, Test], ...]
     selection: PolicySelection | None
-    """Says whom of many a call can meet; ``None`` where they are so few that all are asked."""
+    """Selects the policies that a call can meet; ``None`` if they are so few that all are evaluated."""
 
     def those_to_ask(self, call: Call) -> Iterable[tuple[Policy, Test]]:
-        """Return every policy that may say more than no about a call, in the order of the set."""
+        """Return every policy that may answer anything but no for a call, in the order of the set."""
         if self.selection is None:
             return self.asked
         try:
             places = self.selection.meeting(call)
-        except _FAULTS:  # what fails here fails in a condition too, which answers for it
+        except _FAULTS:  # a failure here recurs in a condition, which handles it
             places = None
         return self.asked if places is None else [self.asked[place] for place in places]
 
 
 class _ToolIndex:
-    """Finds the active policies that may apply to a tool, in the order of the set, without asking all of them."""
+    """Finds the active policies that may apply to a tool, in the order of the set, without evaluating all of them."""
 
     def __init__(self, policies: Sequence[Policy]) -> None:
         self._policies = policies
@@ -200,7 +200,7 @@ def _refuse_twins(names: Iterable[str]) -> None:
 
 
 def _spelled(policies: Sequence[Mapping[str, JSON]]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
-    """Yield each policy with what tells it from every other one; ``true`` and ``1`` are equal, and not the same."""
+    """Yield each policy with a text that distinguishes it; ``true`` and ``1`` compare equal but are not the same."""
     return ((repr(data), data) for data in policies)
 
 
@@ -218,7 +218,7 @@ def _judge(
     applying: list[tuple[str, MatchedPolicy]],
     exempted: list[MatchedPolicy],
 ) -> None:
-    """Add what a policy that may match finds; a hard one also matches when nobody can tell."""
+    """Add the finding of a policy that may match; a hard one also matches if the answer is unknown."""
     if outcome.state is False or (outcome.state is None and not policy.hard):
         return
     effect, reason = policy.effect or "allow", outcome.reason
@@ -259,11 +259,11 @@ class CompiledException(NamedTuple):
 
     text: str
     alternatives: tuple[Alternative, ...]
-    """Empty when the exception is prose only; such a one never applies by itself."""
+    """Empty if the exception is prose only; such an exception never applies by itself."""
     path: Path
 
     def applies(self, call: Call) -> Ternary:
-        """Return whether the host's context surely makes the exception hold."""
+        """Return whether the host's context certainly makes the exception hold."""
         for alternative in self.alternatives:
             outcome = alternative.test(call)
             if outcome.state:
@@ -289,14 +289,14 @@ class Policy(NamedTuple):
         return self.enforcement == "hard"
 
     def for_tool(self, tool: str) -> Test | None:
-        """Return the test of a call of this tool, or ``None`` when the policy cannot apply to one."""
+        """Return the test for calls of this tool, or ``None`` if the policy cannot apply to it."""
         tests = [test for test in (part.for_tool(tool) for part in self.alternatives) if test]
         if len(tests) < 2:
             return tests[0] if tests else None
         return lambda call: first_of(test(call) for test in tests)
 
     def names(self) -> frozenset[str] | None:
-        """Return the tools the policy can apply to; ``None`` when every tool has to be asked."""
+        """Return the tools that the policy can apply to; ``None`` if every tool has to be tested."""
         found: frozenset[str] = frozenset()
         for alternative in self.alternatives:
             if alternative.names is None:
@@ -330,11 +330,11 @@ def compile_policy(data: Mapping[str, JSON]) -> Policy:
 
 
 FORMER_TRUST = ("verified", "candidate", "quarantined", "rejected")
-"""What ``context.trust`` said before it said whether a turn is tainted: ``trusted`` or ``untrusted``."""
+"""Former values of ``context.trust``, from before it said whether a turn is tainted: ``trusted`` or ``untrusted``."""
 
 
 def names_former_trust(condition: JSON) -> bool:
-    """Return whether a condition on ``context.trust`` waits for a value that no turn has any more."""
+    """Return whether a condition on ``context.trust`` expects a value that no turn has any more."""
     if isinstance(condition, Mapping):
         return any(map(names_former_trust, condition.values()))
     if isinstance(condition, list | tuple):
@@ -343,7 +343,7 @@ def names_former_trust(condition: JSON) -> bool:
 
 
 def _in_force(data: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """Return a policy that would never apply again as one that asks in every turn, until somebody rewrites it."""
+    """Turn a policy that would never apply again into one that asks in every turn, until somebody rewrites it."""
     match = data.get("match")
     alternatives = match if isinstance(match, list) else [match] if match else []
     if not any(names_former_trust(one.get("context.trust")) for one in alternatives):
@@ -354,12 +354,12 @@ def _in_force(data: Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 
 def policy_faults(data: JSON) -> list[PolicySetError]:
-    """Return everything that is wrong with the data of a policy, each with its place."""
+    """Return every fault in a policy's data, each with its place."""
     return _read(data)[1]
 
 
 def _read(data: JSON) -> tuple[dict[str, Any], list[PolicySetError]]:
-    """Return what is compiled of each field of a policy, and everything that is wrong with it."""
+    """Return the compiled value of each field of a policy, and every fault in it."""
     if not isinstance(data, Mapping):
         return {}, [PolicySetError("a policy is a mapping of fields")]
     compiled: dict[str, Any] = {}
@@ -420,7 +420,7 @@ def _exceptions(value: JSON, path: Path) -> tuple[CompiledException, ...]:
 
 
 def _exception(data: JSON, path: Path) -> CompiledException:
-    if isinstance(data, str) and data.strip():  # a sentence, for people
+    if isinstance(data, str) and data.strip():  # a sentence for people
         return CompiledException(data, (), path)
     if not isinstance(data, Mapping) or not data:
         raise PolicySetError("an exception is a sentence, or has text and match", path=path)
@@ -439,7 +439,7 @@ def _tests(value: JSON, path: Path) -> None:
 
 
 def _test(data: JSON, path: Path) -> None:
-    """Check what running a test needs; the rest of it decides no call, and the schema checks it."""
+    """Check what running a test needs; the rest affects no call and is checked by the schema."""
     if not isinstance(data, Mapping) or not isinstance(data.get("call"), Mapping) or "expect" not in data:
         raise PolicySetError("a test has name, call and expect", path=path)
     _text(data.get("name"), (*path, "name"))
@@ -447,7 +447,7 @@ def _test(data: JSON, path: Path) -> None:
 
 
 def _accepted(value: JSON, path: Path) -> None:
-    """Check findings that people live with; they decide no call."""
+    """Check the accepted findings; they affect no call."""
     if not isinstance(value, list):
         raise PolicySetError("needs a list of findings, each with kind and reason", path=path)
     for index, item in enumerate(value):
@@ -481,4 +481,4 @@ _FIELDS: Mapping[str, Callable[[JSON, Path], object] | None] = {
     "superseded_by": _name,
     **dict.fromkeys(("tags", "changelog", "deprecated")),
 }
-"""Every field of a policy with what checks and compiles its value; of those without, only the schema says anything."""
+"""Every field of a policy with the function that checks and compiles it; the others are checked by the schema only."""

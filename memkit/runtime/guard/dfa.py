@@ -1,8 +1,8 @@
-"""Regular expressions by a table that is made while texts are read, and the literals that a pattern cannot do without.
+"""Regular expressions as a table built while texts are read, and the literals that every match must contain.
 
-The automaton of ``regex.py`` is in many states at once, and costs that many steps a character. All that it does at one
-character depends on the set of those states, on the character before and on the one that is read: each such step is
-made once, kept, and then costs one look into a dictionary (Thompson 1968, as RE2 does it: https://swtch.com/~rsc/regexp/).
+The automaton of ``regex.py`` is in many states at once, and takes that many steps per character. Its whole step depends
+only on the set of those states, the previous character and the current one: each such step is computed once, cached,
+and then takes one dictionary lookup (Thompson 1968, as in RE2: https://swtch.com/~rsc/regexp/).
 
 >>> from .regex import compile_regex
 >>> search = Dfa(compile_regex("^a.*b$")).search
@@ -18,30 +18,30 @@ from typing import Any
 from .regex import Alternation, Anchor, Automaton, Chars, Node, Repeat, Sequence
 
 ROOM = 20_000
-"""How much one pattern keeps, counted in steps and in the states of each set: some megabytes at most.
+"""How much one pattern may cache, counted in steps and in the states of each set: some megabytes at most.
 
-A pattern that makes more sets than that, such as ``(a|b)*a(a|b){20}``, loses what it kept and begins anew. Each
-character then costs what it costs without a table, and never more than that by a factor.
+A pattern that makes more sets than that, such as ``(a|b)*a(a|b){20}``, drops its cache and starts anew. Each
+character then costs as much as without a table, and never more than a constant factor of that.
 """
 
 _END = ""
 _LAST_NEWLINE = "\n$"
-"""A newline at the very end, before which ``$`` holds too."""
+"""A newline at the very end, before which ``$`` matches too."""
 
 _START, _WORD, _OTHER = "start", "word", "other"
 
 _KNOWN = "known"
-"""The key under which a place has what it stands for, beside the characters that lead on from it."""
+"""The key of a place's own data, next to the characters that lead on from it."""
 
 _Place = dict[str, Any]
-"""All that is known of a text so far; leads to the next place by the next character.
+"""Everything known about a text so far; maps the next character to the next place.
 
-A dictionary and no subclass of it: looking into one that Python knows takes half the time.
+A plain dict rather than a subclass: Python looks it up in half the time.
 """
 
 
 class Dfa:
-    """A pattern that is searched in time linear in the text, at one look-up a character once its steps are known."""
+    """A pattern searched in time linear in the text, with one lookup per character once its steps are cached."""
 
     def __init__(self, automaton: Automaton) -> None:
         self._automaton = automaton
@@ -61,7 +61,7 @@ class Dfa:
         return (self._led(place, ending) if place else place) is self._accepted
 
     def _led(self, place: _Place, chars: Iterable[str]) -> _Place:
-        """Return where characters lead from a place; nothing leads away from one where the answer is known."""
+        """Return where characters lead from a place; no transition leaves a place with a known answer."""
         left = iter(chars)
         while True:
             try:
@@ -74,7 +74,7 @@ class Dfa:
                 place = self._step(place, char)
 
     def outgrows_its_room(self, most_steps: int = 20_000) -> bool:
-        """Return whether some text makes it forget, as far as so many steps from the beginning show."""
+        """Return whether some text overflows the cache, as far as this many steps from the start can show."""
         begin, seen = self._begin, {id(self._accepted), id(self._rejected)}
         alphabet, pending = _alphabet(self._automaton), [begin]
         while pending and most_steps > 0 and self._begin is begin:
@@ -86,7 +86,7 @@ class Dfa:
         return self._begin is not begin
 
     def _step(self, place: _Place, char: str) -> _Place:
-        """Return where a character leads, and keep it; the characters are those of texts, and the two ends."""
+        """Compute and cache where a character leads; the characters include those of texts and the two ends."""
         active, before = place[_KNOWN]
         reached = self._closure(active, before, char)
         if self._automaton.accept in reached:
@@ -100,7 +100,7 @@ class Dfa:
         return following
 
     def _forget(self) -> None:
-        """Begin anew; a search that is under way goes on from the place where it is."""
+        """Drop the cache; a running search continues from its current place."""
         self._places: dict[tuple[frozenset[int], str], _Place] = {}
         self._room = ROOM
         self._begin: _Place = {_KNOWN: (frozenset([self._automaton.start]), _START)}
@@ -117,7 +117,7 @@ class Dfa:
         return found
 
     def _may_match(self, active: Iterable[int]) -> bool:
-        """Return whether some text could lead from these states, past its start, to a match."""
+        """Return whether some further text could lead from these states, past its start, to a match."""
         pending = list(active)
         seen: set[int] = set()
         while pending:
@@ -131,7 +131,7 @@ class Dfa:
         return False
 
     def _closure(self, active: frozenset[int], before: str, char: str) -> set[int]:
-        """Return every state that is reached before ``char`` is read."""
+        """Return every state reached before ``char`` is read."""
         seen: set[int] = set()
         pending = list(active)
         while pending:
@@ -154,7 +154,7 @@ class Dfa:
 
 
 def _alphabet(automaton: Automaton) -> str:
-    """Return characters that tell the sets of a pattern apart: the ends of their ranges, and some of each kind."""
+    """Return characters that distinguish the sets of a pattern: the ends of their ranges, and some of each kind."""
     ends = [end for state in automaton.states if state.reads for pair in state.reads.ranges for end in pair]
     return "".join(dict.fromkeys((*ends, *"a0 -\n")))[:_MOST_TRIED]
 
@@ -167,7 +167,7 @@ def _is_wordy(char: str) -> bool:
 
 
 def _holds(anchor: str, before: str, char: str) -> bool:
-    """Return whether an anchor holds between what was read and what comes."""
+    """Return whether an anchor matches between the previous and the next character."""
     if anchor == "start":
         return before == _START
     if anchor == "end":
@@ -181,9 +181,9 @@ _MAX_LITERALS = 32
 
 
 def required_literals(node: Node) -> tuple[str, ...]:
-    """Return texts of which one is in every text that the pattern occurs in; none where nothing is known.
+    """Return texts of which every match contains at least one; empty if none are known.
 
-    Case is as the pattern writes it, also where the pattern ignores case: whoever looks for them folds both.
+    They are in the pattern's own case even if it ignores case: the caller must fold both sides.
 
     >>> from .regex import parse_regex
     >>> required_literals(parse_regex(r"^(GET|POST) /admin/[0-9]+$"))
@@ -205,7 +205,7 @@ def _inner_literals(part: Node) -> tuple[str, ...]:
 
 
 def _runs(node: Node) -> Iterator[str]:
-    """Yield the longest texts that stand in the pattern as they are."""
+    """Yield the longest literal texts in the pattern."""
     run = ""
     for part in _flat(node):
         char = _single(part)
@@ -220,7 +220,7 @@ def _runs(node: Node) -> Iterator[str]:
 
 
 def _flat(node: Node) -> Iterator[Node]:
-    """Yield the parts of a sequence, those of groups in it too, without what tests a position only."""
+    """Yield the parts of a sequence, including those of groups, without mere position tests."""
     if isinstance(node, Sequence):
         for part in node.parts:
             yield from _flat(part)

@@ -1,9 +1,9 @@
-"""What the guard promises: a call goes in, a verdict with its reasons comes out.
+"""The guard's interface: it takes a call and returns a verdict with reasons.
 
 Its errors::
 
     GuardError
-    └── PolicySetError   a policy, or a condition in one, cannot be used as it is written
+    └── PolicySetError   a policy, or a condition in one, cannot be used as written
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 Path = tuple[str | int, ...]
-"""Where something stands inside a policy: keys and list positions from the top."""
+"""The place of something inside a policy: keys and list positions from the top."""
 
 
 class GuardError(Exception):
@@ -31,7 +31,7 @@ class GuardError(Exception):
 
 
 class PolicySetError(GuardError):
-    """A policy that cannot be compiled; says which one, where in it, and why.
+    """A policy that cannot be compiled; names the policy, the place in it, and the reason.
 
     >>> no_deploy = {
     ...     "name": "no_deploy", "description": "No deploys on Friday.", "rule": "Do not deploy on Friday.",
@@ -59,7 +59,7 @@ class PolicySetError(GuardError):
 
 
 def spell_path(path: Path) -> str:
-    """Spell a place as people write it: ``match.args.command.any[0].regex``."""
+    """Spell a place in readable form: ``match.args.command.any[0].regex``."""
     spelled = ""
     for part in path:
         if isinstance(part, int):
@@ -70,13 +70,13 @@ def spell_path(path: Path) -> str:
 
 
 JSON = Any
-"""Plain data as ``json`` reads it: mappings, lists, text, numbers, booleans and null."""
+"""Plain data as read by ``json``: mappings, lists, text, numbers, booleans and null."""
 
 OPAQUE = "opaque: "
-"""How the reason of a match begins that rests on what nobody can read."""
+"""Prefix of the reason for a match that rests on something unreadable."""
 
 EFFECTS = ("allow", "warn", "ask", "deny")
-"""The lattice, weakest first; of all effects that apply the strongest is the decision."""
+"""The lattice, weakest first; the strongest of all effects that apply is the decision."""
 
 ENFORCEMENTS = ("hard", "soft")
 
@@ -92,22 +92,22 @@ class Call:
 
     tool: str
     args: Mapping[str, JSON] = field(default_factory=dict)
-    """What the model asked for."""
+    """The model's arguments."""
     context: Mapping[str, JSON] = field(default_factory=dict)
-    """What the host program set; never text of the model or the user."""
+    """Values set by the host program; never text of the model or the user."""
 
 
 class Ternary(NamedTuple):
-    """What a condition says about a call."""
+    """A condition's answer about a call."""
 
     state: bool | None
-    """``None`` when a view cannot read the text, so that nobody can tell."""
+    """``None`` if a view cannot read the text, so that the answer is unknown."""
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class MatchedPolicy:
-    """A policy that matched a call, and why.
+    """A policy that matched a call, with the reason.
 
     >>> no_deploy = {
     ...     "name": "no_deploy", "description": "No deploys on Friday.", "rule": "Do not deploy on Friday.",
@@ -121,7 +121,7 @@ class MatchedPolicy:
 
     name: str
     effect: str
-    """The effect the policy declares; a soft deny or ask only warns."""
+    """The effect that the policy declares; a soft deny or ask only warns."""
     enforcement: str
     decides: bool
     """Whether this policy's effect is the decision."""
@@ -129,7 +129,7 @@ class MatchedPolicy:
 
     @property
     def opaque(self) -> bool:
-        """Return whether it counts as a match only because something of the call cannot be read."""
+        """Return whether it counts as a match only because something in the call is unreadable."""
         return self.reason.startswith(OPAQUE)
 
 
@@ -153,12 +153,12 @@ class Verdict:
 
     @property
     def deciding(self) -> MatchedPolicy | None:
-        """Return the first finding that carries the decision, or ``None`` when no policy matched."""
+        """Return the first finding that determined the decision, or ``None`` if no policy matched."""
         return next((finding for finding in self.policies if finding.decides), None)
 
     @property
     def permits(self) -> bool:
-        """Return whether the call may run without asking anybody."""
+        """Return whether the call may run without asking anyone."""
         return self.decision in ("allow", "warn")
 
 
@@ -200,22 +200,22 @@ class PolicyJudge(Protocol):
 
 
 def strength(effect: str) -> int:
-    """Return the place of an effect in the lattice; a bigger number is stronger."""
+    """Return the rank of an effect in the lattice; a bigger number is stronger."""
     return EFFECTS.index(effect)
 
 
 def contribution(effect: str, enforcement: str) -> str:
-    """Return what a policy adds to the decision: a soft deny or ask only warns."""
+    """Return a policy's contribution to the decision: a soft deny or ask only warns."""
     if enforcement == "soft" and effect in ("deny", "ask"):
         return "warn"
     return effect
 
 
 def exceptions_of(policy: Mapping[str, JSON]) -> list[Mapping[str, JSON]]:
-    """Return the exceptions of a policy as mappings; a plain sentence is one that has text alone."""
+    """Return the exceptions of a policy as mappings; a plain sentence becomes one with only text."""
     return [item if isinstance(item, Mapping) else {"text": item} for item in policy.get("exceptions", ())]
 
 
 def as_list(data: JSON) -> list[JSON]:
-    """Return what may be written alone or as a list as the list."""
+    """Return a value that may be written alone or as a list, as a list."""
     return data if isinstance(data, list) else [data]

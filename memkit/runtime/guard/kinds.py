@@ -1,4 +1,4 @@
-"""Tools by what they do: which names of agents' and servers' tools run a shell, and where the command stands."""
+"""Kinds of tools: which tool names of agents and servers run a shell, and which argument holds the command."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _SHELL_PARTS = (
     "bash zsh pwsh powershell shell terminal subprocess command_?line command_?prompt cmd_?exe ssh_?exec"
     " remote_?exec docker_?exec container_?exec exec_?(command|cmd) cmd_?run"
 )
-"""What alone says that a tool runs commands, wherever it stands in the name."""
+"""Words showing that a tool runs commands, anywhere in its name."""
 _SHELL_WORDS = (
     "sh ash dash ksh mksh fish tcsh csh cmd console tmux pty exec ssh system popen commands? write_stdin process"
 )
-"""What says so as a word of its own at the end of a name, after a server's name and a separator."""
+"""Words showing the same as a separate word at the end of a name, after a server's name and a separator."""
 _SHELL_VERBS = "run exec execute start launch spawn invoke perform issue do call eval evaluate open send"
 _SHELL_NOUNS = "command cmd commands cmds process script_?command shell_?script cli program binary"
 
@@ -38,7 +38,7 @@ _DESTROYS = (
     " expunge unpublish deprovision decommission uninstall flushdb flushall del remove revoke overwrite"
     " force_?push"
 )
-"""Verbs in the names of tools that mean one thing whatever stands beside them."""
+"""Verbs in tool names whose meaning does not depend on their object."""
 _KEPT = (
     "table tables database databases db collection collections index indexes schema column view keyspace"
     " partition topic stream queue queues bucket data dataset storage store volume disk trash bin recycle_?bin"
@@ -51,7 +51,7 @@ _DESTROYS_SOME = {
     "create issue": "refund refunds payout",
     "cancel": "subscription subscriptions order orders booking reservation payment payments invoice transfer account",
 }
-"""Verbs that destroy only what is kept: a filter is cleared, too."""
+"""Verbs that destroy only when their object is stored data: a filter is cleared, too."""
 _LOOKS = (
     "get list search find count check preview is can should describe show read view fetch query explain simulate"
     " validate estimate plan dry_?run test audit log logs monitor undo restore recover history how suggest"
@@ -60,7 +60,7 @@ _HARMLESS = (
     "background backgrounds noise watermark duplicates filter filters highlight formatting whitespace accents reaction"
     " breakpoint listener selection label labels tag tags star emoji stopwords outliers headers bookmark"
 )
-"""What is taken off, and put on again as easily."""
+"""Objects that are removed and restored equally easily."""
 _DATABASES = (
     "sql query queries database postgres(?:ql)? mysql mariadb sqlite duckdb snowflake bigquery clickhouse redshift"
     " databricks supabase neon oracle db neo4j cypher mongo mongodb redis"
@@ -72,18 +72,18 @@ def _either(words: str) -> str:
 
 
 def _spelled(words: str) -> str:
-    """Return words as names have them: ``delete`` or ``Delete``."""
+    """Return words in the spellings of names: ``delete`` or ``Delete``."""
     return "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in words.split())
 
 
 _SERVER = r"(.*(__|[./:]))?"
-"""What stands before the tool's own name."""
+"""A prefix before the tool's own name."""
 _BEFORE = r"([A-Za-z0-9]+[-_ ])*"
 _AFTER = r"(([-_ ][A-Za-z0-9]+|[A-Z0-9][A-Za-z0-9]*)([-_ ][A-Za-z0-9]+)*)?"
 
 
 def _acts(verbs: str, objects: str = "") -> str:
-    """Return the expression for names with a verb as a word, behind others or a camel's hump; ``objects`` follow it."""
+    """Return the expression for names with a verb as a word, after others or in camel case; ``objects`` follow it."""
     lower, upper = _either(verbs), "|".join(word.capitalize() for word in verbs.split())
     following = rf"[-_ ]?({_spelled(objects)}){_AFTER}" if objects else _AFTER
     verb = rf"({lower}|{upper}|{_either(verbs.upper())}|[A-Za-z0-9]*[a-z0-9]({upper}))"
@@ -103,7 +103,7 @@ _CODE = (
     rf"|.*(run|exec|execute|eval|evaluate)[-_]?(a_?|the_?|in_?)?({_either(_CODE_NOUNS)})([-_].*)?"
     r"|.*(python|jupyter|notebook|ipython|node|repl|code|cell)[-_]?(run|exec|execute|eval|executor))$"
 )
-"""The names of tools that run code in a language of its own."""
+"""Names of tools that run code in a language of their own."""
 
 
 KINDS: Mapping[str, JSON] = {
@@ -134,7 +134,7 @@ KINDS: Mapping[str, JSON] = {
     },
     "destructive": _DESTRUCTIVE,
 }
-"""Kind of tool → the condition that the names of such tools meet."""
+"""Kind of tool → the condition on the names of such tools."""
 
 SAMPLE_NAMES: Mapping[str, tuple[str, ...]] = {
     "shell": (
@@ -145,23 +145,23 @@ SAMPLE_NAMES: Mapping[str, tuple[str, ...]] = {
     "database": ("*sql*", "*query*", "*database*", "*postgres*", "*mysql*", "*sqlite*"),
     "destructive": ("*delete*", "*destroy*", "*purge*", "*wipe*", "*erase*", "*terminate*", "*drop*"),
 }
-"""The same for languages that know only globs: the names that agents and servers use most."""
+"""The same for languages that only have globs: the names that agents and servers use most."""
 
 _COMMAND_KEYS = words_of(
     "command commands cmd cmds cmdline cmd_line command_line commandline shell_command bash_command"
     " shellcommand script argv"
 )
 _COMMANDS = frozenset(["command", "cmd"])
-"""What ends the name of an argument that holds a command: ``cli_command``."""
+"""Endings of the name of an argument that holds a command: ``cli_command``."""
 _CODE_KEYS = words_of("code source script cell snippet expression program content query input command")
 _INPUT_KEYS = frozenset(["code", "input", "stdin", "chars", "keys", "text", "source"])
-"""Names of the arguments, folded, that hold what a shell tool runs; the second where there is none of the first.
+"""Folded names of the arguments with the code of a shell tool; the second set applies if the first is absent.
 
 ``args.command`` stands for all of them.
 """
 
 _BESIDE = frozenset(["args", "arguments", "argv", "params", "parameters"])
-"""Arguments that hold the rest of the words where the command is the program alone."""
+"""Arguments with the rest of the words when the command argument is only the program."""
 _DEEPEST = 6
 _NAMED_CLIENT = (
     rf"(?i)(?:.*[^a-z0-9])?(?:(?:call|run|use|exec|execute|invoke)_?)?({_either(_CLIENTS)})"
@@ -190,9 +190,9 @@ def kind_condition(data: JSON, path: Path) -> JSON:
 
 
 def without_kind(alternative: Mapping[str, JSON]) -> list[dict[str, JSON]]:
-    """Return an alternative in plain keys, for who reads matches without asking the engine.
+    """Return an alternative in plain keys, for readers of matches that do not use the engine.
 
-    There are two where the command may stand under another name than ``command``: that one stands for all others.
+    There are two if the command may have another name than ``command``: one key then stands for all others.
     """
     if "tool_kind" not in alternative:
         return [dict(alternative)]
@@ -205,10 +205,10 @@ def without_kind(alternative: Mapping[str, JSON]) -> list[dict[str, JSON]]:
 
 
 def commands_in(call: Call) -> tuple[list[tuple[str, JSON]], bool]:
-    """Return what a shell tool is given to run, with the name of each, and whether its name says so.
+    """Return the commands given to a shell tool, each with its argument name, and whether that name is a known one.
 
-    Where no name is a known one, it is every text: a guess, in which what cannot be read is no doubt. Code is returned
-    as the words that give it to its interpreter, and words for the program that a tool is named after begin with it.
+    If no name is known, every text is returned: a guess, in which unreadable text causes no doubt. Code is returned as
+    the words that pass it to its interpreter, and words for the program that a tool is named after begin with it.
     """
     if languages := _languages_of(call):
         found = list(_under_known_names(call.args, "args", 0, _CODE_KEYS)) or [*call.args.items()]
@@ -222,13 +222,13 @@ def commands_in(call: Call) -> tuple[list[tuple[str, JSON]], bool]:
 
 @lru_cache(maxsize=1024)
 def _client_of(tool: str) -> str:
-    """Return the program that a tool is named after, or nothing."""
+    """Return the program that a tool is named after, or an empty text."""
     found = re.match(_NAMED_CLIENT, tool)
     return found.group(1).lower() if found else ""
 
 
 def _told(client: str, value: JSON) -> JSON:
-    """Return the command line of a client that is given its words alone."""
+    """Return the command line of a client that is given only its arguments."""
     if isinstance(value, str):
         return value if value.split()[:1] == [client] else f"{client} {value}"
     return [client, *value] if isinstance(value, list | tuple) else value
@@ -236,7 +236,7 @@ def _told(client: str, value: JSON) -> JSON:
 
 @lru_cache(maxsize=1024)
 def _languages_named(tool: str) -> tuple[str, ...]:
-    """Return the interpreters of the code that a tool runs; none for a tool that runs none."""
+    """Return the interpreters of the code that a tool runs; empty if it runs none."""
     if not re.search(_CODE, tool):
         return ()
     named = tuple(program for word, program in _INTERPRETERS.items() if word in re.split(r"[^a-z0-9]+", tool.lower()))

@@ -1,4 +1,4 @@
-"""The ``match`` language: which keys of a call a policy looks at, and what they must be."""
+"""The ``match`` language: which keys of a call a policy examines, and the conditions on them."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def _compile_list(data: list[JSON], path: Path) -> Predicate:
 
 
 def suggestion(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """Return "; did you mean …?" for a misspelt word, or the list of what is known."""
-    import difflib  # for a word that nobody knows
+    """Return "; did you mean …?" for a misspelt word, or the list of known words."""
+    import difflib  # used only for an unknown word
 
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
@@ -143,7 +143,7 @@ def _regex(data: JSON, path: Path) -> Predicate:
 
 @lru_cache(maxsize=4096)
 def _pattern(pattern: str) -> tuple[Callable[[str], bool], Needs]:
-    """Return the search for a pattern and what it needs; the same one after a reload, with what it has learnt."""
+    """Return the search for a pattern and its needs; reused after a reload, with its cache."""
     from .dfa import Dfa, required_literals  # few sets need it
     from .regex import compile_regex, parse_regex
 
@@ -164,7 +164,7 @@ def _kind(data: JSON, path: Path) -> Predicate:
 
 @lru_cache(maxsize=64)
 def _of_kinds(kinds: tuple[str, ...]) -> Predicate:
-    """Return the condition on a tool's name, made when the first call is judged: of many patterns, for all policies."""
+    """Return the condition on a tool's name, built for the first call: it has many patterns and serves all policies."""
     return compile_condition(kind_condition([*kinds], ()), ())
 
 
@@ -197,7 +197,7 @@ def _read_bounds(data: JSON, path: Path) -> dict[str, float]:
 
 
 def number_of(value: JSON) -> float | None:
-    """Return the number that a range looks at, or ``None`` where a value is none."""
+    """Return the number that a range examines, or ``None`` if the value is not a number."""
     if isinstance(value, bool):
         return None
     try:
@@ -251,44 +251,44 @@ Test = Callable[[Call], Ternary]
 
 
 class Clause(NamedTuple):
-    """One key of a ``match`` with the condition on what it names."""
+    """One key of a ``match`` with the condition on its value."""
 
     key: str
     check: Predicate
     path: Path
     test: Test
-    """Says what the clause says about a call; a value that is absent matches nothing."""
+    """Returns the clause's answer for a call; an absent value matches nothing."""
     of_kind: bool = False
-    """Whether ``args.command`` stands for whatever a tool of the kind calls what it runs."""
+    """Whether ``args.command`` stands for any argument with which a tool of the kind receives its command."""
 
 
 class Alternative(NamedTuple):
-    """Clauses that must all hold; a ``match`` that is a list has several of them."""
+    """Clauses that must all hold; a ``match`` that is a list has several alternatives."""
 
     clauses: tuple[Clause, ...]
     tools: tuple[Clause, ...] = ()
-    """Those that look at the tool's name alone: ``tool`` and ``tool_kind``."""
+    """The clauses on the tool's name alone: ``tool`` and ``tool_kind``."""
     names: frozenset[str] | None = None
-    """The tools it can apply to, where the condition lists them; ``None`` when every tool has to be asked."""
+    """The tools that it can apply to, if the condition lists them; ``None`` if every tool has to be tested."""
 
     def for_tool(self, tool: str) -> Test | None:
-        """Return the test of what is left to know about a call of this tool, or ``None`` when it cannot match."""
+        """Return the remaining test for calls of this tool, or ``None`` if it cannot match."""
         known = _every(tuple(clause.test for clause in self.tools))(Call(tool)) if self.tools else None
         if known is not None and known.state is False:
             return None
-        if known is not None and not (known.state and self.clauses):  # a tool alone decides, or nobody can tell
+        if known is not None and not (known.state and self.clauses):  # the tool alone decides, or the answer is unknown
             return _every((lambda call: known, *(clause.test for clause in self.clauses)))
         tests = tuple(clause.test for clause in self.clauses)
         return tests[0] if len(tests) == 1 else _every(tests)
 
     def test(self, call: Call) -> Ternary:
-        """Return whether every clause holds, with the reasons of those that look beyond the tool."""
+        """Return whether every clause holds, with the reasons of those that examine more than the tool."""
         test = self.for_tool(call.tool)
         return test(call) if test else NO
 
 
 def make_clause(key: str, check: Predicate, path: Path, *, of_kind: bool = False) -> Clause:
-    """Return a clause with its test; the common name of one part is looked up without a search."""
+    """Return a clause with its test; the usual one-part name is looked up without a search."""
     root, _, name = key.partition(".")
     if root in _TOOL_KEYS:
         return Clause(key, check, path, lambda call: _named("tool", check.on(call.tool)))
@@ -300,7 +300,7 @@ def make_clause(key: str, check: Predicate, path: Path, *, of_kind: bool = False
 
 
 def values_under(clause: Clause, call: Call) -> list[JSON]:
-    """Return the values that a clause on arguments or context looks at; where there are none it says ``NO``."""
+    """Return the values that a clause on arguments or context examines; if there are none, it answers ``NO``."""
     if clause.of_kind:
         return [value for _, value in commands_in(call)[0]]
     root, _, name = clause.key.partition(".")
@@ -311,7 +311,7 @@ def values_under(clause: Clause, call: Call) -> list[JSON]:
 
 
 def is_searching(key: str) -> bool:
-    """Return whether a key may stand for several values, or for one that lies deeper."""
+    """Return whether a key may stand for several values, or for one that is nested deeper."""
     name = key.partition(".")[2]
     return "." in name or name == "*"
 
@@ -368,9 +368,9 @@ def _every(tests: tuple[Test, ...]) -> Test:
 
 
 def find_values(data: JSON, name: str, spelled: str) -> Iterator[tuple[str, JSON]]:
-    """Yield the values a dotted name stands for, with the name of each.
+    """Yield the values that a dotted name stands for, with the full name of each.
 
-    A name may itself contain dots, ``*`` stands for any name, and lists on the way are looked through: a call must not
+    A name may itself contain dots, ``*`` stands for any name, and lists on the way are searched: a call must not
     escape a policy by the shape of its arguments.
     """
     if isinstance(data, (list, tuple)):
@@ -411,7 +411,7 @@ def _alternative(data: JSON, path: Path, context_only: bool) -> Alternative:
 
 
 def _listed(condition: JSON) -> frozenset[str] | None:
-    """Return the names that a condition on the tool lists; ``None`` when it is more than a list of names."""
+    """Return the names that a condition on the tool lists; ``None`` if it is more than a list of names."""
     if isinstance(condition, Mapping) and len(condition) == 1:
         ((operator, condition),) = condition.items()
         if operator == "in":

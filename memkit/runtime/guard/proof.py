@@ -1,4 +1,4 @@
-"""What a finding rests on, and what a policy's tests show: results, and which clauses and exceptions they reach."""
+"""The grounds of a finding, and the results of a policy's tests with the clauses and exceptions they cover."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .match import Alternative, Clause, make_clause
 
 @dataclass(frozen=True)
 class Ground:
-    """One condition, and what it says about a call."""
+    """One condition, and its answer for a call."""
 
     path: Path
     holds: bool | None
-    """``None`` when nobody can tell, which a hard policy counts as a match."""
+    """``None`` if the answer is unknown, which a hard policy treats as a match."""
     text: str
 
     @property
     def place(self) -> str:
-        """Return where the condition stands in its policy."""
+        """Return the place of the condition in its policy."""
         return spell_path(self.path)
 
 
 def find_grounds(policy: Policy, call: Call) -> list[Ground]:
-    """Return the conditions that make a policy match a call, then what its exceptions say."""
+    """Return the conditions that make a policy match a call, followed by the answers of its exceptions."""
     met = [ground for alternative in policy.alternatives for ground in _of_alternative(alternative, call)]
     return [*met, *(_of_exception(exception, call) for exception in policy.exceptions if exception.alternatives)]
 
@@ -40,7 +40,7 @@ def _of_alternative(alternative: Alternative, call: Call) -> Iterator[Ground]:
 
 
 def _of_check(clause: Clause, check: Predicate, call: Call) -> Iterator[Ground]:
-    """Yield the conditions below one condition that carry what it says: for ``any`` the first that does."""
+    """Yield the conditions below a condition that determine its answer: for ``any`` the first that holds."""
     outcome = make_clause(clause.key, check, check.path, of_kind=clause.of_kind).test(call)
     if check.joint in ("any", "all"):
         carriers = [part for part in check.children if _state(clause, part, call) == outcome.state]
@@ -72,25 +72,25 @@ REACH_KINDS = ("clause", "exception", "effect")
 
 @dataclass(frozen=True)
 class Case:
-    """A call with the decision that is expected on it."""
+    """A call with the expected decision."""
 
     name: str
     call: Call
     expected: str
     path: Path
-    """Where it stands in its document."""
+    """Its place in its document."""
 
     def decided_by(self, guard: Guard) -> TestResult:
-        """Return what a guard says about the call."""
+        """Return a guard's decision on the call."""
         verdict = guard.decide(self.call.tool, self.call.args, self.call.context)
         return TestResult(self.name, self.expected, verdict, self.path)
 
 
 @dataclass(frozen=True)
 class TestResult:
-    """One test with what was decided."""
+    """One test with its actual decision."""
 
-    __test__ = False  # a value, though pytest would collect it by its name
+    __test__ = False  # a value, but pytest would collect it by its name
 
     name: str
     expected: str
@@ -104,7 +104,7 @@ class TestResult:
 
     @property
     def reason(self) -> str:
-        """Return why the call was decided so."""
+        """Return the reason for the decision."""
         finding = self.verdict.deciding or next(iter(self.verdict.exempted), None)
         return finding.reason if finding else "no policy matches"
 
@@ -121,13 +121,13 @@ class CoveredPart:
 
     @property
     def place(self) -> str:
-        """Return where it stands in the policy."""
+        """Return its place in the policy."""
         return spell_path(self.path)
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What the tests of one policy show."""
+    """The results of one policy's tests."""
 
     name: str
     results: tuple[TestResult, ...]
@@ -140,12 +140,12 @@ class Proof:
 
     @property
     def unreached(self) -> tuple[CoveredPart, ...]:
-        """Return what no test reaches."""
+        """Return the parts that no test reaches."""
         return tuple(reach for reach in self.coverage if not reach.reached)
 
 
 def guard_of_one(data: Mapping[str, JSON]) -> Guard:
-    """Return a guard of one policy, switched on: its tests say what it would do."""
+    """Return a guard with only this policy, switched on: its tests say what it would do."""
     return Guard([{**data, "active": True}])
 
 
@@ -163,7 +163,7 @@ def read_case(test: Mapping[str, JSON], path: Path) -> Case:
 def prove(data: Mapping[str, JSON], more: Sequence[Call] = ()) -> Proof:
     """Return the results of a policy's own tests, each decided by this policy alone, with their coverage.
 
-    ``more`` are calls of tests that stand elsewhere; they count for the coverage.
+    ``more`` are calls of tests defined elsewhere; they count towards the coverage.
     """
     guard = guard_of_one(data)
     cases = cases_of(data)

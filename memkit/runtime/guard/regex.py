@@ -1,7 +1,7 @@
-"""The regular expressions a policy may use: read into a tree, and run as automata.
+"""The regular expressions allowed in policies: parsed into a tree, and run as automata.
 
-The subset has no back-references and no look-around, so the search takes a number of steps linear in the text, whatever
-the pattern. Where a construct exists in Python's ``re`` it means the same here.
+The subset has no back-references and no look-around, so a search takes a number of steps linear in the text, whatever
+the pattern. Constructs that exist in Python's ``re`` mean the same here.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Chars(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A position: start, end, line_end (before a final newline too), boundary, no_boundary."""
+    """A position: start, end, line_end (also before a final newline), boundary, no_boundary."""
 
     kind: str
 
 
 class Sequence(NamedTuple):
-    """Parts one after the other."""
+    """Parts in sequence."""
 
     parts: tuple[Node, ...] = ()
 
@@ -66,7 +66,7 @@ class Alternation(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """A part ``low`` to ``high`` times; ``None`` is without end."""
+    """A part ``low`` to ``high`` times; ``None`` means unbounded."""
 
     part: Node
     low: int
@@ -74,17 +74,17 @@ class Repeat(NamedTuple):
 
 
 Node = Chars | Anchor | Sequence | Alternation | Repeat
-"""Told apart by their classes, never compared: as tuples, a sequence and an alternation of the same parts are equal."""
+"""Distinguished by class, never compared: as tuples, a sequence and an alternation of the same parts are equal."""
 
 
 @lru_cache(maxsize=4096)
 def _only(char: str, fold: bool) -> Chars:
-    """Return the set of one character: the same one for all patterns, which consist of such sets mostly."""
+    """Return the set of one character, shared by all patterns, which mostly consist of such sets."""
     return Chars(((char, char),), fold=fold)
 
 
 def in_class(letter: str, char: str) -> bool:
-    """Return whether ``char`` belongs to the class an escape names: digit, word, space, or their opposites."""
+    """Return whether ``char`` belongs to the class that an escape names: digit, word, space, or their opposites."""
     kind = letter.lower()
     if kind == "d":
         found = char.isdecimal()
@@ -97,7 +97,7 @@ def in_class(letter: str, char: str) -> bool:
 
 @lru_cache(maxsize=256)
 def parse_regex(pattern: str) -> Node:
-    """Return the tree of a pattern; an unsupported construct is an error that names its place."""
+    """Return the tree of a pattern; an unsupported construct raises an error that names its place."""
     return _Parser(pattern).parse()
 
 
@@ -155,7 +155,7 @@ class _Parser:
             return node
         if isinstance(node, Anchor):
             raise self._fault("a position cannot be repeated")
-        if self._peek() == "?":  # a lazy quantifier finds the same answer
+        if self._peek() == "?":  # a lazy quantifier gives the same answer
             self.position += 1
         if self._peek() in ("*", "?", "+"):
             raise self._fault("a quantifier on a quantifier is not supported; put the part in (?:…)")
@@ -173,7 +173,7 @@ class _Parser:
         low, comma, high = inside.partition(",")
         ascii_digits = all(part == "" or (part.isascii() and part.isdigit()) for part in (low, high))
         if not close or not ascii_digits or not (low or comma):
-            return None  # as in Python, a brace that counts nothing is itself
+            return None  # as in Python, a brace that is not a count is a literal
         least, most = int(low or 0), int(high or low) if (high or not comma) else None
         if least > _MAX_COUNT or (most or 0) > _MAX_COUNT:
             raise self._fault(f"counts above {_MAX_COUNT} are not supported")
@@ -214,7 +214,7 @@ class _Parser:
             self.position = opened
             raise self._fault("the group is not closed")
         self.position += 1
-        return Sequence((node,))  # a group may be repeated even where its only part may not
+        return Sequence((node,))  # a group may be repeated even if its only part may not
 
     def _group_head(self) -> None:
         rest = self.pattern[self.position :]
@@ -302,7 +302,7 @@ _MAX_STATES = 4000
 
 
 class AutomatonState(NamedTuple):
-    """A state of the automaton: it reads one character, tests a position, or forks at once."""
+    """A state of the automaton: it reads one character, tests a position, or forks immediately."""
 
     follows: list[int]
     reads: Chars | None = None
@@ -318,7 +318,7 @@ class Automaton(NamedTuple):
 
 
 def compile_regex(pattern: str) -> Automaton:
-    """Return the automaton of a pattern; raise ``PolicySetError`` for what the subset leaves out."""
+    """Return the automaton of a pattern; raise ``PolicySetError`` for constructs outside of the subset."""
     builder = _Builder(pattern)
     accept = builder.add(AutomatonState([]))
     start = builder.build(parse_regex(pattern), accept)
@@ -326,7 +326,7 @@ def compile_regex(pattern: str) -> Automaton:
 
 
 class _Builder:
-    """Builds backwards: each part is given the state that follows it and returns the state it starts with."""
+    """Builds backwards: each part receives the state that follows it and returns its start state."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern

@@ -1,9 +1,9 @@
-"""Which of many policies a call can meet, found by looking its values up and not by asking each policy.
+"""Selects the policies that a call can meet by looking up its values instead of evaluating each policy.
 
-For each policy one clause is chosen that says most about who meets it, and what that clause needs of a value goes into
-tables: texts by hash, starts and ends of texts in sorted lists, literals by one of their trigrams, ranges in a tree of
-their bounds, programs and statements by name. What is found is a superset, in the order of the set; the conditions
-themselves decide, so that a verdict and its reasons are those of asking every policy.
+For each policy the most selective clause is chosen, and what that clause needs of a value goes into tables: texts by
+hash, starts and ends of texts in sorted lists, literals by one of their trigrams, ranges in a tree of their bounds,
+programs and statements by name. The result is a superset, in the order of the set; the conditions themselves decide, so
+that a verdict and its reasons are the same as when evaluating every policy.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .interface import JSON, Call
 from .match import Alternative, Clause, is_searching, number_of, values_under
 
 Places = set[int]
-"""Numbers of policies in their set."""
+"""Positions of policies in their set."""
 
 
 class PolicySelection:
-    """The policies of one set that can apply to one tool, by what they need of a call."""
+    """The policies of one set that can apply to one tool, by their needs."""
 
     def __init__(self, alternatives: Sequence[Sequence[Alternative]]) -> None:
         """Take the alternatives of each policy, in the order of the set."""
@@ -40,10 +40,10 @@ class PolicySelection:
             self._tables[key] = entries[0][1], _Table([(place, clause.check) for place, clause in entries])
 
     def meeting(self, call: Call) -> list[int] | None:
-        """Return the places of all policies that may say more than no; ``None`` where every one has to be asked.
+        """Return the places of all policies that may answer anything but no; ``None`` if every one has to be evaluated.
 
-        That is so where a value is of a kind that conditions may fail on: a policy whose condition fails denies, and
-        would not be asked here.
+        That is so if a value is of a kind on which conditions may fail: a policy whose condition fails denies, and
+        would be missed here.
         """
         if not all(map(_is_plain, (*call.args.values(), *call.context.values()))):
             return None
@@ -57,9 +57,9 @@ class PolicySelection:
 
 
 def _most_telling(alternative: Alternative) -> Clause | None:
-    """Return the clause to look an alternative up by; ``None`` where none says what it needs.
+    """Return the clause by which to look up an alternative; ``None`` if no clause states its needs.
 
-    One that follows a reader of shell or SQL is none: had the reader failed, the policy would have denied.
+    A clause after a reader of shell or SQL does not qualify: if the reader failed, the policy would deny.
     """
     found: Clause | None = None
     for clause in alternative.clauses:
@@ -75,7 +75,7 @@ _WHOLE_NUMBERS = 1 << 63
 
 
 def _is_plain(value: JSON) -> bool:
-    """Return whether no condition on a key of one part fails on a value."""
+    """Return whether no condition on a one-part key fails on a value."""
     kind = type(value)
     if kind in (list, tuple):
         return all(map(_is_scalar, value))
@@ -87,7 +87,7 @@ def _is_scalar(value: JSON) -> bool:
 
 
 class _Table:
-    """What policies need of the values under one key."""
+    """The policies' needs for the values under one key."""
 
     def __init__(self, entries: Iterable[tuple[int, Predicate]]) -> None:
         self._whole: Places = set()
@@ -141,7 +141,7 @@ def _by_text(needs: Mapping[Need, Places]) -> dict[str, Places]:
 
 
 def _named(known: Mapping[str, Places], names: Iterable[str] | None) -> Iterator[Places]:
-    """Yield who needs one of the names; everybody where they cannot be told."""
+    """Yield the policies that need one of the names; all of them if the names are unknown."""
     if names is None:
         yield from known.values()
     else:
@@ -165,7 +165,7 @@ def _statements_of(value: JSON) -> set[str] | None:
 
 
 class _Prefixes:
-    """Texts that others may start with, sorted; each knows the longest other one that it starts with itself."""
+    """Sorted texts that others may start with; each knows the longest other one that it starts with itself."""
 
     def __init__(self, places: Mapping[str, Places]) -> None:
         self._texts = sorted(places)
@@ -181,7 +181,7 @@ class _Prefixes:
         return bool(self._texts)
 
     def meet(self, text: str, found: Places) -> None:
-        """Add who needs a start of the text: all of them lead up from the last text that sorts before it."""
+        """Add the policies that need a prefix of the text: all are reachable from the last one that sorts before it."""
         number = bisect_right(self._texts, text) - 1
         while number >= 0:
             if text.startswith(self._texts[number]):
@@ -193,7 +193,7 @@ _GRAM = 3
 
 
 class _Literals:
-    """Texts that may stand anywhere in others, each under the rarest of its trigrams."""
+    """Texts that may occur anywhere in others, each filed under the rarest of its trigrams."""
 
     def __init__(self, places: Mapping[str, Places]) -> None:
         self._places = places
@@ -208,7 +208,7 @@ class _Literals:
         return bool(self._places)
 
     def meet(self, text: str, found: Places) -> None:
-        """Add who needs a part of the text; of a long one the parts cost more than to look for each literal."""
+        """Add the policies that need a part of the text; for a long text, searching each literal is cheaper."""
         if len(self._places) < len(text) // 4:
             asked: Iterable[str] = self._places
         else:
@@ -224,12 +224,12 @@ def _grams(text: str, size: int) -> set[str]:
 
 
 class _Ranges:
-    """Ranges over the stretches between their bounds: each lies at the few knots of a tree that cover it."""
+    """Ranges over the intervals between their bounds: each is stored at the few tree nodes that cover it."""
 
     def __init__(self, places: Mapping[Need, Places]) -> None:
         self._all: Places = set().union(*places.values())
         self._bounds = sorted({bound for need in places for bound in (need.low, need.high)})
-        self._leaves = 2 * len(self._bounds) + 1  # each bound, and what lies between two
+        self._leaves = 2 * len(self._bounds) + 1  # each bound, and the interval between two
         self._knots: dict[int, Places] = defaultdict(set)
         for need, owners in places.items():
             if need.low <= need.high:
@@ -237,7 +237,7 @@ class _Ranges:
                     self._knots[knot] |= owners
 
     def meet(self, value: JSON, found: Places) -> None:
-        """Add whose range holds a number; everybody where the value is none."""
+        """Add the policies whose range contains a number; all of them if the value is not a number."""
         if not self._all:
             return
         number = number_of(value)

@@ -1,4 +1,4 @@
-"""What a value would run, seen through wrappers: the commands of shell text, and the SQL in it or for a client."""
+"""What a value would run, seen through wrappers: the commands in shell text, and the SQL in it or for a client."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PRINTS_SETTINGS = re.compile(
     r"|(direnv|mise|zoxide|starship|pyenv|rbenv|nodenv|goenv|jenv|fnm|opam|brew|luarocks|asdf|atuin|conda)"
     r"(?:\s+(?:hook|export|activate|init|env|shellenv|path|shell\.\w+)(?:\s+(?:-|--?[\w-]+|bash|zsh|fish|sh|hook))*))\s*[)`]"
 )
-"""Programs whose output is made to be evaluated: it sets variables and hooks, and holds nothing of the call."""
+"""Programs whose output is meant to be evaluated: it sets variables and hooks, and contains nothing of the call."""
 _TOO_MUCH = ShellDoubt(RUN_TIME, "more than the shell view reads")
 _NULL = ShellDoubt(RUN_TIME, "a null character, which shells drop or stop at")
 
@@ -45,15 +45,15 @@ class Command:
     """One command that would run."""
 
     program: str | None
-    """The program's path as written, or ``None`` when only the running shell knows it."""
+    """The program's path as written, or ``None`` if only the running shell knows it."""
     words: tuple[ShellWord, ...]
     """Its arguments, options included."""
     inputs: tuple[ShellWord, ...] = ()
-    """Text it reads: here-documents, here-strings, and the words of the command that is piped into it."""
+    """Text that it reads: here-documents, here-strings, and the words of the command piped into it."""
 
     @cached_property
     def name(self) -> str:
-        """Return the program without its directory, in lower case, with look-alikes of letters as those letters."""
+        """Return the program without its directory, in lower case, with look-alike letters replaced."""
         name = (self.program or "").replace("\\", "/").rpartition("/")[2]
         if not name.isascii():
             name = "".join(char for char in normalize("NFKC", name) if category(char) != "Cf")
@@ -61,7 +61,7 @@ class Command:
 
     @cached_property
     def verbs(self) -> tuple[ShellWord, ...]:
-        """Return the words that say what it is told to do."""
+        """Return the words that tell it what to do."""
         return tuple(verbs_of(self.name, self.words))
 
 
@@ -72,20 +72,20 @@ class ShellView:
     commands: tuple[Command, ...]
     doubts: tuple[ShellDoubt, ...]
     redirections: tuple[Command, ...] = ()
-    """Files that are replaced, each as the program ``>`` with the file; with ``--empty`` where nothing is written."""
+    """Files that are overwritten, each as the program ``>`` with the file; with ``--empty`` if nothing is written."""
 
     @cached_property
     def names(self) -> frozenset[str] | None:
-        """Return the programs of all commands, or ``None`` where something is only known when the shell runs."""
+        """Return the programs of all commands, or ``None`` if some are only known when the shell runs."""
         if self.doubts or any(command.program is None for command in self.commands):
             return None
         return frozenset(command.name for command in (*self.commands, *self.redirections))
 
 
 def read_shell(value: str | Sequence[str]) -> ShellView:
-    """Return the view of shell text, or of a list of words that is run without a shell.
+    """Return the view of shell text, or of a list of words run without a shell.
 
-    No program has a blank in its name, so a list that starts with one is also read as a list of shell texts.
+    No program name contains a space, so a list whose first item does is also read as a list of shell texts.
     """
     if isinstance(value, str):
         return _read_text(value)
@@ -105,7 +105,7 @@ def _read_text(text: str) -> ShellView:
 
 
 def _fed(simple: Simple) -> Iterator[ShellWord]:
-    """Yield the words, and the texts they read, of the commands whose output comes in through pipes."""
+    """Yield the words, and the input texts, of the commands whose output is piped in."""
     feeder, seen = simple.feeder, 0
     while feeder and seen < _MAX_FEEDERS:
         yield from (*feeder.words, *feeder.inputs)
@@ -113,25 +113,25 @@ def _fed(simple: Simple) -> Iterator[ShellWord]:
 
 
 _FETCHED_INTO = re.compile(r"-[a-zA-Z]*[oO]|--output(?:-document)?")
-"""Options whose value is the file that something is fetched into."""
+"""Options whose value is the file that a download is written to."""
 _VARIABLE = re.compile(r"\$(\w+)|\$\{(\w+)\}")
 _SETTERS = words_of("export declare local readonly typeset set")
 _MOST_VALUES = 8
 
 
 _HOLDS_ARGUMENTS = re.compile(r"(TF_CLI_ARGS(?:_\w+)?|TAR_OPTIONS|ZIPOPT|RSYNC_ARGS)=")
-"""Variables whose value a program reads as more of its arguments."""
+"""Variables whose value a program reads as additional arguments."""
 
 
 def _held_arguments(written: Sequence[ShellWord], words: Sequence[ShellWord]) -> Iterator[ShellWord]:
-    """Yield the arguments that variables before a command hold for it."""
+    """Yield the additional arguments that variables before a command hold for it."""
     for word in written[: len(written) - len(words)]:
         if found := _HOLDS_ARGUMENTS.match(word.text):
             yield from map(literal, word.text[found.end() :].split())
 
 
 def _verb_is_made(words: Sequence[ShellWord]) -> bool:
-    """Return whether the first word that is no option, and cannot be the value of one, is made at run time."""
+    """Return whether the first word that is neither an option nor possibly the value of one is made at run time."""
     for before, word in zip((literal(""), *words), words, strict=False):
         if not word.text.startswith("-"):
             return not word.certain and not word.fixed and not before.text.startswith("-")
@@ -147,7 +147,7 @@ _REMOVERS = words_of("rm rmdir unlink shred")
 
 
 def _scratch_of(text: str) -> frozenset[str]:
-    """Return how a text names the files and folders that it made by ``mktemp`` and that nothing else can be."""
+    """Return the names by which a text refers to files and folders that it made by ``mktemp`` and nothing else."""
     if "mktemp" not in text or _MAY_CHANGE.search(text):
         return frozenset()
     found = set()
@@ -160,7 +160,7 @@ def _scratch_of(text: str) -> frozenset[str]:
 
 
 def _writes_nothing(words: Sequence[str]) -> bool:
-    """Return whether a command writes nothing, so that its redirection only empties a file."""
+    """Return whether a command outputs nothing, so that its redirection only empties a file."""
     match words:
         case [] | [":" | "true" | "false" | "exec" | "echo"] | ["echo" | "printf", "" | "-n"] | ["echo", "-n", ""]:
             return True
@@ -170,31 +170,31 @@ def _writes_nothing(words: Sequence[str]) -> bool:
 
 
 class _Unwrapping:
-    """Collects commands while following what each of them runs."""
+    """Collects commands, following what each of them runs."""
 
     def __init__(self) -> None:
         self.commands: list[Command] = []
         self.doubts: list[ShellDoubt] = []
         self.redirections: list[Command] = []
         self.copied: dict[str, str] = {}
-        """Programs under another name, by that name."""
+        """Renamed programs, by their new name."""
         self.values: dict[str, list[str]] = {}
-        """What variables are set to in the text itself."""
+        """The values that the text itself gives to variables."""
         self.written: dict[str, tuple[ShellWord, ...]] = {}
-        """What the text itself writes into files, by their names; without texts where nobody knows what."""
+        """What the text itself writes into files, by file name; without texts if the content is unknown."""
         self.replaced: set[str] = set()
         """Files that the text itself writes."""
         self.scratch: frozenset[str] = frozenset()
-        """What stands for files and folders that the text itself makes to throw away."""
+        """Expressions for temporary files and folders that the text itself makes."""
         self.sets = False
-        """Whether a variable was set, which may be where programs are looked for."""
+        """Whether a variable was set, which may be the search path of programs."""
         self.left = _MAX_READ
 
     def result(self) -> ShellView:
         return ShellView(tuple(self.commands), tuple(dict.fromkeys(self.doubts)), tuple(self.redirections))
 
     def add_text(self, text: ShellWord, depth: int, outer: Simple | None = None) -> None:
-        """Add the commands of shell text; those that are given no input read that of the command around them."""
+        """Add the commands of shell text; those without input read that of the surrounding command."""
         if not depth:
             self.scratch = _scratch_of(text.text)
         if not text.certain and self._prints_settings(text.text):
@@ -215,7 +215,7 @@ class _Unwrapping:
             self.add(simple, depth)
 
     def _prints_settings(self, text: str) -> bool:
-        """Return whether text is what a known program prints, where nothing before could put another in its place."""
+        """Return whether text is the output of a known program that nothing before it could have replaced."""
         program = text.strip("$(`) ").split()[:1]
         before = {command.name for command in self.commands} - {"cd", "eval", *program}
         return not before and not self.sets and _PRINTS_SETTINGS.fullmatch(text) is not None
@@ -237,7 +237,7 @@ class _Unwrapping:
             return
         program = words[0]
         if program.text in SCRIPT_BLOCKS and [word.text for word in words[1:2]] == ["{"]:
-            program = literal(program.text)  # ``?`` of PowerShell is no pattern
+            program = literal(program.text)  # PowerShell's ``?`` is not a pattern
         if not program.certain or program.text.startswith("/proc/"):
             self.doubts.append(ShellDoubt(RUN_TIME, f"a program name made at run time: {program.text[:40]}"))
         inputs = (*simple.inputs, *_fed(simple), *self._statements(words))
@@ -257,7 +257,7 @@ class _Unwrapping:
                 if _FETCHED_INTO.fullmatch(option.text):
                     self.written[target.text.rpartition("/")[2]] = ()
         if command.name in self.copied and depth < _MAX_DEPTH:
-            other = literal(self.copied.pop(command.name))  # once, so that two names of each other come to an end
+            other = literal(self.copied.pop(command.name))  # only once, so that two mutual names terminate
             self.add(replace(simple, words=[other, *words[1:]]), depth + 1)
             self.copied[command.name] = other.text
         piped = simple.piped or simple.reads
@@ -266,7 +266,7 @@ class _Unwrapping:
         self._follow_all(self._scripts(command), simple, depth + 1)
 
     def _is_scratch(self, command: Command) -> bool:
-        """Return whether a command removes only what the text itself has made to throw away."""
+        """Return whether a command only removes temporary files that the text itself made."""
         operands = [word for word in command.words if not word.text.startswith("-")]
         whole = any(re.match(r"-\w*[rR]|--r", word.text) for word in command.words)
         return bool(operands) and all(
@@ -276,7 +276,7 @@ class _Unwrapping:
         )
 
     def _statements(self, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
-        """Yield what the text itself wrote into the files of statements that a command names."""
+        """Yield what the text itself wrote into the SQL files that a command names."""
         for word in words[1:] if self.written else ():
             yield from self.written.get(word.text.rpartition("/")[2], ()) if word.text.endswith(".sql") else ()
 
@@ -295,7 +295,7 @@ class _Unwrapping:
                     yield Inner(text=content, read=True)
 
     def _with_values(self, words: list[ShellWord]) -> list[ShellWord]:
-        """Return words, but the program, with the values of variables that the text itself sets to plain text."""
+        """Return the words after the program with plain values of variables from the text itself substituted."""
         found: list[ShellWord] = []
         starts = next((i for i, word in enumerate(words) if not ASSIGNED.match(word.text)), len(words))
         sets = words if starts == len(words) or words[starts].text in _SETTERS else words[:starts]
@@ -329,7 +329,7 @@ class _Unwrapping:
                 self.redirections.append(Command(">", told))
 
     def _tee(self, command: Command) -> None:
-        """Remember what ``tee`` writes into files, which it replaces as a redirection does."""
+        """Remember what ``tee`` writes into files, which it overwrites like a redirection."""
         appends = any(word.text in ("-a", "--append") for word in command.words)
         for word in command.words:
             if not word.text.startswith("-"):
@@ -338,7 +338,7 @@ class _Unwrapping:
                     self.redirections.append(Command(">", (literal(word.text), literal("--empty"))))
 
     def _copy(self, command: Command) -> None:
-        """Remember a program that gets another name, as ``cp /bin/rm x`` and ``hash -p /bin/rm x`` give it."""
+        """Remember a program given another name, as by ``cp /bin/rm x`` and ``hash -p /bin/rm x``."""
         if command.name not in _COPIES:
             return
         operands = [word.text for word in command.words if not word.text.startswith("-")]
@@ -366,7 +366,7 @@ class _Unwrapping:
 
 
 def view_of(value: JSON) -> ShellView | None:
-    """Return what a value would run as shell, or ``None`` when it is neither text nor a list of words."""
+    """Return what a value would run as shell, or ``None`` if it is neither text nor a list of words."""
     if isinstance(value, str):
         return read_shell(value)
     if isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value):
@@ -374,7 +374,7 @@ def view_of(value: JSON) -> ShellView | None:
     return None
 
 
-# SQL, as text or handed to a client.
+# SQL, as text or passed to a client.
 
 _CLIENTS = words_of(
     "duckdb bq trino presto hive beeline cockroach pgcli mycli litecli clickhouse clickhouse-client impala-shell isql"
@@ -382,11 +382,11 @@ _CLIENTS = words_of(
     " prisma gcloud aws influx"
 )
 _STATEMENT_IS_OPERAND = words_of("sqlite sqlite3 duckdb turso")
-"""Clients that are given a database and then a statement."""
+"""Clients whose operands are a database and then a statement."""
 _PROGRAM = re.compile(r"[\w.+-]+")
 _SEVERAL_WORDS = re.compile(r"[\s\"`\[]|/\*")
 _WHOLE_STATEMENT = re.compile(r"(?i)(?:shutdown|vacuum|checkpoint|rollback|commit|begin)(?:;|\Z)")
-"""What is a statement by one word, where other words alone are the value of an option."""
+"""One-word statements, in a place where any other single word is the value of an option."""
 _OPTION = re.compile(r"--(command|execute|query|cmd|sql|eval)=?|-[A-Za-z]{0,8}")
 _OTHER_OPTIONS = "hdpUPuDfo"
 """Last letters of short options whose value is a host, a name or a file."""
@@ -394,15 +394,15 @@ _ASKS_DATABASE = re.compile(r"execute|query|cursor|sql", re.IGNORECASE)
 
 
 def sql_views(value: JSON) -> Iterator[SqlView]:
-    """Yield the SQL in a value: the text itself, and what shell commands in it hand to a database client."""
+    """Yield the SQL in a value: the text itself, and what shell commands in it pass to a database client."""
     for text in _sql_in(value):
-        from .sql_text import SqlView, read_sql  # most calls hold none
+        from .sql_text import SqlView, read_sql  # most calls contain none
 
         yield read_sql(text) if isinstance(text, str) else SqlView((), (text.message,), False)
 
 
 def _sql_in(value: JSON) -> Iterator[str | ShellDoubt]:
-    """Yield what may be SQL in a value, and why something of it cannot be told."""
+    """Yield possible SQL in a value, and doubts about unreadable parts."""
     if isinstance(value, str):
         if _SEVERAL_WORDS.search(value) or _WHOLE_STATEMENT.match(value):
             yield value
@@ -449,23 +449,23 @@ _OPENS_FILES = re.compile(
 
 
 def _in_memory(command: Command) -> bool:
-    """Return whether a client works on a database that nobody keeps."""
+    """Return whether a client works on an in-memory database."""
     if command.name not in _STATEMENT_IS_OPERAND or all(word.text != ":memory:" for word in command.words):
         return False
     return not any(_OPENS_FILES.search(word.text) or not word.certain for word in (*command.words, *command.inputs))
 
 
 def _option_values(text: str) -> Iterator[str]:
-    if not _SEVERAL_WORDS.search(text):  # the name of a file or database, and no statement
+    if not _SEVERAL_WORDS.search(text):  # the name of a file or database, not a statement
         return
     yield text
     if found := _OPTION.match(text):
-        ends = range(2, found.end() + 1) if text[1] != "-" else [found.end()]  # any letter may be the option's name
+        ends = range(2, found.end() + 1) if text[1] != "-" else [found.end()]  # the option's name may end at any letter
         yield from (text[end:] for end in ends)
 
 
 def _at_run_time(command: Command) -> Iterator[ShellDoubt]:
-    """Yield a doubt where the running shell makes the statement that a client is given."""
+    """Yield a doubt if the running shell makes the statement given to a client."""
     if command.name in _STATEMENT_IS_OPERAND:
         operands = [word for word in command.words if not word.text.startswith("-")]
         for word in operands[1:]:
@@ -478,7 +478,7 @@ def _at_run_time(command: Command) -> Iterator[ShellDoubt]:
 
 
 def _in_code(words: Sequence[ShellWord]) -> Iterator[str]:
-    """Yield the SQL in the strings of code that speaks to a database."""
+    """Yield the SQL in the strings of code that talks to a database."""
     for word in words:
         if _ASKS_DATABASE.search(word.text):
             yield from filter(_SEVERAL_WORDS.search, strings_of(word.text))

@@ -1,8 +1,8 @@
-"""Code given to interpreters: what it hands to a shell, and what it destroys by its own language's means.
+"""Code passed to interpreters: what it passes to a shell, and what it destroys by its own language's means.
 
-The code is not understood. A string that reads as a command counts as one where the code calls a shell at all, and a
-call that deletes or empties counts as the command that does the same; what is put together while the program runs is
-not seen, and where that shows it is a doubt.
+The code is not understood. A string that reads as a command counts as one if the code calls a shell at all, and a call
+that deletes or empties counts as the command that does the same; text assembled at run time is not seen, and where
+that is evident it is a doubt.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .shell_words import RUN_TIME, ShellDoubt, ShellWord, literal
 
 
 class Inner(NamedTuple):
-    """What a command runs in its turn: words, or shell text."""
+    """What a command in turn runs: words, or shell text."""
 
     words: tuple[ShellWord, ...] = ()
     text: ShellWord | None = None
     doubt: ShellDoubt | None = None
     surely: bool = True
-    """Whether a shell reads the text; where only a guess says so, what cannot be read in it is no doubt."""
+    """Whether a shell certainly reads the text; if that is a guess, unreadable parts cause no doubt."""
     read: bool = False
-    """Whether the text is what the command was given to read, which nothing inside it reads again."""
+    """Whether the text is the command's input, which nothing inside it reads again."""
 
 
 INTERPRETER = re.compile(
@@ -38,7 +38,7 @@ _CALLS_SHELL = re.compile(
     r"system|popen|passthru|exec|spawn|subprocess|shell|sys\.process|`|\|\s*(?:getline|[\"'])|%x|qx|\bos\.cmd"
 )
 _TEXT = r"'(?:[^'\\]|\\.)*+'?+|\"(?:[^\"\\]|\\.)*+\"?+|`[^`]*+`?+"
-"""A string in one of three quotes; without an end it goes to the end of the code, so that no text is searched twice."""
+"""A string in one of three quotes; an unterminated one extends to the end of the code, so no text is searched twice."""
 _STRING = re.compile(_TEXT, re.DOTALL)
 _WORD_LIST = re.compile(
     rf"(?:[\[(]|\b(?:system|exec|spawn)\b)\s*((?:{_TEXT})"
@@ -46,9 +46,9 @@ _WORD_LIST = re.compile(
     re.DOTALL,
 )
 _QUOTED_BY_WORD = re.compile(r"\bqq?\s*(?:\(([^()']*)\)|\{([^{}']*)\}|/([^/']*)/)")
-"""A string of Perl that ``q(…)`` quotes."""
+"""A Perl string quoted by ``q(…)``."""
 _PIECES = re.compile(rf"(?:{_TEXT})(?:\s*+(?:[+.]\s*+)?+(?:{_TEXT}))*+", re.DOTALL)
-"""Strings that a language puts together as one; or one, so that its end is not looked for from each quote within."""
+"""Strings that a language concatenates; or a single one, so that its end is not searched for from each quote within."""
 _BARE_WORDS = re.compile(
     r"(?:%[xw]|\bq[xw])\s*[(\[{<|/!]([^)\]}>|/!]*+)"  # Ruby and Perl
     r"|\b(?:spawn|exec|system)\s+(?!q[wx]\b)([\w./-][^\n;\]\"']*+)"  # Tcl and expect
@@ -58,7 +58,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _NOTHING = r"b?(?:''|\"\")\s*\)"
 _OS_CALLS = "remove|unlink|rmdir|removedirs|truncate"
 _UNUSED = r"\A(?![\s\S]{0,4000}?(?:write|print|dump|file=))[\s\S]{0,4000}?"
-"""Before a file that is opened to be written: nothing in the code writes."""
+"""Precedes a file opened for writing: nothing in the code writes."""
 _REMOTE = re.compile(
     r"\b(?:requests|httpx|session|client|axios|http|urllib3?)\s*\.\s*delete\s*\(|\bmethod\s*[=:]\s*['\"]DELETE['\"]"
     r"|\.\s*delete\s*\(\s*f?['\"]https?://"
@@ -66,7 +66,7 @@ _REMOTE = re.compile(
     r"\.\s*(?:delete|terminate|drop|purge|destroy|flush|prune)\w*\s*\(",
     re.IGNORECASE,
 )
-"""Deletes what a service keeps, in any language."""
+"""Deletes what a service stores, in any language."""
 _LANGUAGES: tuple[tuple[str, str, str], ...] = (
     (
         r"i?python[\d.]*|pypy[\d.]*|micropython",
@@ -118,7 +118,7 @@ _LANGUAGES: tuple[tuple[str, str, str], ...] = (
     (r"osascript", r"\b(?:delete|empty\s+(?:the\s+)?trash)\b", r"(?!)"),
     (r"swift", r"\b(?:removeItem|unlink)\s*\(", r"(?!)"),
 )
-"""Interpreters, and of their language what deletes as ``rm -rf`` does, and what empties as ``truncate -s 0`` does."""
+"""Interpreters, with their language's equivalents of ``rm -rf`` and of ``truncate -s 0``."""
 
 _PYTHONS = ("python", "ipython", "pypy", "micropython")
 _OS_NAMES = re.compile(r"\bimport\s+os\s+as\s+(\w+)")
@@ -127,7 +127,7 @@ _MADE = re.compile(
     r"|\bgetattr\s*\([^,()]{1,80}(?:\([^()]{0,80}\))?[^,()]{0,20},\s*(?!['\"][\w ]+['\"]\s*[,)])"
     r"|\b(?:marshal|pickle)\s*\.\s*loads\b|\bnew\s+Function\b|\bfrom(?:Hex|hex|CharCode)\b[^;\n]{0,80}\b(?:eval|exec)\b"
 )
-"""Code that runs what it makes while it runs."""
+"""Code that runs text made at run time."""
 _LITERAL_CODE = re.compile(rf"\b(?:exec|eval|compile)\s*\(\s*(?:r|b|f)?({_TEXT})", re.DOTALL)
 _SHOWN_STRINGS = 8
 _MOST_CODE = 400_000
@@ -153,12 +153,12 @@ def _language(name: str) -> _Language | None:
 
 
 def has_language(name: str) -> bool:
-    """Return whether a program runs code in a language that is known here."""
+    """Return whether a program runs code in a known language."""
     return _language(name) is not None
 
 
 def in_code(name: str, code: str, depth: int = 0) -> Iterator[Inner]:
-    """Yield what code for the interpreter ``name`` may hand to a shell, and the commands that do what it does."""
+    """Yield what code for the interpreter ``name`` may pass to a shell, and commands equivalent to its own calls."""
     if len(code) > _MOST_CODE:
         yield Inner(doubt=ShellDoubt(RUN_TIME, "more code than is read"))
         return
@@ -186,12 +186,12 @@ def in_code(name: str, code: str, depth: int = 0) -> Iterator[Inner]:
 _MAGIC = re.compile(
     r"^[ \t]*(?:\w+[ \t]*=[ \t]*)?!(?!=)([^\n]+)|\A\s*%%(?:bash|sh|script\s+\S*sh)\b[^\n]*\n([\s\S]+)", re.MULTILINE
 )
-"""What a notebook hands to a shell: lines behind a sign, and a whole cell."""
+"""What a notebook passes to a shell: lines after a sign, or a whole cell."""
 _SCRATCH = re.compile(r"\b(\w+)\s*=\s*tempfile\s*\.\s*(?:mkdtemp|mktemp)\s*\([^()]*\)")
 
 
 def _without_scratch(code: str) -> str:
-    """Return code without the calls that remove the temporary folders that it made itself."""
+    """Return code without the calls that remove temporary folders that it made itself."""
     for name in islice(_SCRATCH.findall(code), 4) if "tempfile" in code else ():
         if (
             len(re.findall(rf"\b(?:for|as|global|nonlocal)\s+{name}\b|\b{name}\s*(?:[:+/]?=(?!=)|,[^()\n]*=)", code))
@@ -221,6 +221,6 @@ def _removes_by_os(code: str) -> bool:
 
 
 def strings_of(code: str) -> Iterator[str]:
-    """Yield the strings that stand in code, whatever its language."""
+    """Yield the strings in code, whatever its language."""
     for found in _STRING.finditer(code):
         yield _ESCAPED.sub(r"\1", found.group()[1:-1])

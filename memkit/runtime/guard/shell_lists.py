@@ -1,7 +1,7 @@
-"""Shell text read into simple commands: lists, pipes, groups, branches, redirections, here-documents.
+"""Parses shell text into simple commands: lists, pipes, groups, branches, redirections, here-documents.
 
-The reader follows bash and prefers to see too much: it looks into every substitution and every branch, and what it
-cannot read it reports as a doubt.
+The reader follows bash and errs on the side of seeing too much: it enters every substitution and every branch, and
+reports what it cannot read as a doubt.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MAX_READ = 600_000
 
 
 def read_shell_text(text: str) -> tuple[list[Simple], list[ShellDoubt]]:
-    """Return the simple commands in shell text, in substitutions too, and what could not be read."""
+    """Return the simple commands in shell text, including substitutions, and what could not be read."""
     reader = _Reader(text, 0, [_MAX_READ])
     reader.read_list("")
     return reader.commands, reader.doubts
@@ -65,12 +65,12 @@ class _Reader:
         self.fed = False
         """Whether something was piped into a group, so that any later command may read it."""
         self.cases = 0
-        """How many ``case`` are open; elsewhere ``;;`` means nothing."""
+        """The number of open ``case`` statements; elsewhere ``;;`` means nothing."""
 
     # Lists
 
     def read_list(self, closing: str) -> None:
-        """Read commands until ``closing`` (or the end of the text when it is empty)."""
+        """Read commands until ``closing`` (or the end of the text if it is empty)."""
         current = Simple(piped=self.fed)
         self.depth += 1
         while True:
@@ -98,7 +98,7 @@ class _Reader:
             return self._read_separator(current, char)
         if char == "(":
             return self._read_bracket(current)
-        if char == ")":  # closes nothing here: an unbalanced bracket
+        if char == ")":  # an unbalanced bracket
             self.position += 1
             self._doubt(SYNTAX, "a closing bracket without an opening one")
             return self._next_command(current)
@@ -153,7 +153,7 @@ class _Reader:
         return current
 
     def _reserved(self, word: str, piped: bool) -> bool:
-        """Deal with a reserved word where a command starts; return whether it was one."""
+        """Process a reserved word at the start of a command; return whether it was one."""
         if word in _LEADERS:
             self.fed = self.fed or piped
             self.cases -= word == "esac" and self.cases > 0
@@ -177,7 +177,7 @@ class _Reader:
         return True
 
     def _at_function_body(self) -> bool:
-        """Skip ``()`` after a function's name; return whether it stood there."""
+        """Skip ``()`` after a function's name; return whether it was there."""
         found = _FUNCTION.match(self.text, self.position)
         if found:
             self.position = found.end()
@@ -188,7 +188,7 @@ class _Reader:
             self.position = found.end()
 
     def _skip_words(self, stops: str, words: tuple[str, ...] = (), *, signs: str = "\n") -> None:
-        """Read words that are not commands, up to a sign or a word; their substitutions are still seen."""
+        """Read words that are not commands, up to a sign or a word; their substitutions are still collected."""
         self._skip_blanks()
         while (char := self._peek()) and char not in stops:
             if char in BREAKS and char not in signs:
@@ -238,7 +238,7 @@ class _Reader:
             word = read_word(self)
             if word is not None and word.text == "]]":
                 return
-            if word is not None and "[" in word.text:  # a subscript is run as test runs it
+            if word is not None and "[" in word.text:  # a subscript is run as by test
                 self.commands.append(Simple([literal("test"), word]))
         self._doubt(SYNTAX, "no closing ]]")
 
@@ -265,7 +265,7 @@ class _Reader:
         if not read_double_bracket(self):
             return
         group = self._inner(self.text[start + 2 : self.position - 2])
-        group.read_list("")  # its doubts are those of arithmetic read as commands
+        group.read_list("")  # its doubts come from reading arithmetic as commands
 
     def _descriptor(self) -> bool:
         return _DESCRIPTOR.match(self.text, self.position) is not None
@@ -279,7 +279,7 @@ class _Reader:
                 current.words.append(word)
             return current
         operator = _REDIRECT.match(self.text, self.position)
-        assert operator is not None  # only called where < or > stands
+        assert operator is not None  # only called at < or >
         self.position = operator.end()
         self._skip_blanks()
         start = self.position
@@ -302,7 +302,7 @@ class _Reader:
         return current
 
     def _read_documents(self) -> None:
-        """Take the here-documents that begin on this line."""
+        """Consume the here-documents that begin on this line."""
         for command, end, quoted, tabs in self.documents:
             lines: list[str] = []
             while self._peek():

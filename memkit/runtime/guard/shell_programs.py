@@ -1,4 +1,4 @@
-"""Programs that run another program: which options have values, and where the other one starts."""
+"""Programs that run another program: which options take values, and where the other program starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WITH_VERBS = words_of(
 
 
 def takes_verb(name: str) -> bool:
-    """Return whether the first word of a program's arguments says what it does."""
+    """Return whether the first word of a program's arguments is a verb."""
     return name in _WITH_VERBS
 
 
@@ -24,11 +24,11 @@ _ONE_VERB = words_of(
     " apt-get docker podman aptitude yum dnf microdnf zypper apk snap pkg brew port choco winget scoop emerge"
     " flatpak gem"
 )
-"""Programs whose first word is a verb, and the next ones names."""
+"""Programs whose first word is a verb, followed by names."""
 _TWO_VERBS = words_of("memkit")
-"""Programs whose first two words are a noun and a verb, and the next ones texts."""
+"""Programs whose first two words are a noun and a verb, followed by texts."""
 _VALUELESS = words_of("--json --no-input --debug")
-"""Options of theirs behind which no value stands."""
+"""Their options that take no value."""
 _NO_VERB = words_of(
     "echo printf grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed cat bat tac ls ll exa eza tree cd pushd"
     " mkdir touch cp mv ln tar zip unzip gzip rsync scp vi vim nvim nano emacs code less more head tail man tldr"
@@ -39,10 +39,10 @@ _NO_VERB = words_of(
     " useradd id groups pytest tox nox jest vitest rspec logger notify-send say wall write mail git-grep apropos"
     " info history for select case command where sudo env time nohup exec kill pkill pgrep killall fd"
 )
-"""Programs whose words are texts, files, names or code, and say nothing of what is done."""
+"""Programs whose words are texts, files, names or code, and do not name an action."""
 _MOST_VERBS = 3
 _LOOKS = words_of("get describe show explain help info can-i inspect man create install build")
-"""Verbs behind which stand names: ``kubectl auth can-i delete pods``."""
+"""Verbs followed by names: ``kubectl auth can-i delete pods``."""
 _SIMULATED_BY = {
     **dict.fromkeys(("apt", "apt-get", "aptitude"), "-s"),
     "brew": "-n",
@@ -50,7 +50,7 @@ _SIMULATED_BY = {
     "make": "-n",
     "snakemake": "-n",
 }
-"""Programs that only say what they would do where they are given this."""
+"""Programs with options that make them only announce what they would do."""
 _LOOKING_CMDLETS = (
     "get-",
     "select-",
@@ -66,14 +66,14 @@ _LOOKING_CMDLETS = (
 
 
 def has_verbs(name: str) -> bool:
-    """Return whether words of a program's arguments may say what it does."""
+    """Return whether words of a program's arguments may name its action."""
     return name not in _NO_VERB
 
 
 def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
-    """Yield the words that say what a command does: its first ones that are no options, nor values of options.
+    """Yield the words that name a command's action: its first ones that are neither options nor option values.
 
-    Before the first such word an option may or may not have a value, so that what stands behind one there counts too.
+    Before the first such word an option may or may not take a value, so a word after an option counts there as well.
     """
     left = 0 if name in _NO_VERB else 1 if name in _ONE_VERB else 2 if name in _TWO_VERBS else _MOST_VERBS
     seen, after_option, of_memkit = False, False, name in _TWO_VERBS
@@ -100,28 +100,28 @@ POWER_SHELLS = words_of("pwsh powershell cmd forfiles")
 
 
 class Wrapper(NamedTuple):
-    """How to read past a wrapper's own words."""
+    """How to skip a wrapper's own words."""
 
     valued: frozenset[str] = frozenset()
     """Options whose value is the next word."""
     flags: frozenset[str] = frozenset()
-    """Options without a value; one that stands nowhere may have one or not."""
+    """Options without a value; an option listed nowhere may take one or not."""
     operands: int = 0
-    """Words of its own before the program starts."""
+    """The number of its own operands before the program starts."""
     script: tuple[str, ...] = ()
     """Options whose value is shell text."""
     joined: bool = False
-    """Whether the rest is joined to shell text and not run word by word."""
+    """Whether the rest is joined to shell text instead of being run word by word."""
     verbs: frozenset[str] = frozenset()
     """Subcommands that run a program; others do not."""
     runs: bool = True
-    """Whether it runs what follows its options; else only the text in ``script`` options."""
+    """Whether it runs what follows its options; otherwise only the text in ``script`` options."""
     anywhere: bool = False
     """Whether the program may start at any word, because options take several values."""
     entry: tuple[str, ...] = ()
-    """Options that name the program, which then gets what would else start with it."""
+    """Options that name the program, which then receives the words that would otherwise start with it."""
     shell: bool = False
-    """Whether it starts a shell where no program is named, which then runs what it reads."""
+    """Whether, without a program, it starts a shell that runs its input."""
 
 
 def _wrapper(
@@ -186,7 +186,7 @@ _RUNNER = _wrapper(
 )
 _POSIX_SCRIPT = "-c --command"
 _ENVIRONMENT = _wrapper("-p -c -e -f --project --config --env --env-file --path", script="--command", verbs="run exec")
-"""Programs that run another one with versions, settings or secrets of their own."""
+"""Programs that run another one with their own versions, settings or secrets."""
 WRAPPERS: dict[str, Wrapper] = {
     **dict.fromkeys(_PLAIN_NAMES, PLAIN),
     "sudo": _wrapper(

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 BLANK = " \t\r\f\v"
 STRAY_BLANK = "\r\f\v"
-"""What some shells read as a blank and others as a letter."""
+"""Characters that some shells read as a blank and others as a letter."""
 BREAKS = BLANK + "\n;&|<>()"
 CONTINUATION = "\\\n"
 ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
@@ -21,18 +21,18 @@ class ShellDoubt(NamedTuple):
     """Something the reader could not follow."""
 
     kind: str
-    """``syntax`` when a shell would refuse the text too, ``run time`` when the shell makes it while running."""
+    """``syntax`` if a shell would refuse the text too, ``run time`` if the shell makes it while running."""
     message: str
 
 
 class ShellWord(NamedTuple):
-    """One word with its quotes removed; what only the running shell knows keeps its spelling."""
+    """One word with its quotes removed; parts that only the running shell knows keep their spelling."""
 
     text: str
     fixed: int
     """How many leading characters are certain."""
     globbed: bool = False
-    """Whether the uncertain part is file names that a wildcard stands for."""
+    """Whether the uncertain part is file names matched by a wildcard."""
     bare: bool = False
     """Whether the word was written without quotes, so that it can be a reserved word."""
 
@@ -44,24 +44,24 @@ class ShellWord(NamedTuple):
 
 @dataclass
 class Simple:
-    """A simple command as it was written: words, what it reads, what is piped into it."""
+    """A simple command as written: words, inputs, and what is piped into it."""
 
     words: list[ShellWord] = field(default_factory=list)
     inputs: list[ShellWord] = field(default_factory=list)
     """Here-documents and here-strings."""
     writes: list[ShellWord] = field(default_factory=list)
-    """Files that a redirection replaces."""
+    """Files that a redirection overwrites."""
     appends: list[ShellWord] = field(default_factory=list)
-    """Files that a redirection adds to."""
+    """Files that a redirection appends to."""
     reads: bool = False
     """Whether a redirection gives it a file to read."""
     closed: bool = False
     """Whether a group or a branch ended before it, whose output its redirections take."""
     piped: bool = False
     begun: bool = False
-    """Whether an expansion that came to nothing stood before the first word, which so is no reserved word."""
+    """Whether an empty expansion precedes the first word, which is then not a reserved word."""
     feeder: Simple | None = None
-    """The command whose output is piped in, when it is a simple one."""
+    """The command whose output is piped in, if it is a simple one."""
 
 
 def literal(text: str) -> ShellWord:
@@ -78,7 +78,7 @@ class Spelling:
     globbed: bool = False
 
     def unsure(self, text: str, *, globbed: bool = False) -> None:
-        """Add a part that only the running shell knows, in its own spelling."""
+        """Add a part that only the running shell knows, in its original spelling."""
         if self.fixed is None:
             self.fixed, self.globbed = len(self.text), globbed
         elif not globbed:
@@ -92,12 +92,12 @@ class Spelling:
 
 
 class Cursor(Protocol):
-    """A place in shell text, with what was found so far."""
+    """A position in shell text, with what was found so far."""
 
     text: str
     position: int
     glued: int
-    """A place that only an expansion parts from what stands before it, so that no comment starts there."""
+    """A position separated from what precedes it only by an expansion, so that no comment starts there."""
     commands: list[Simple]
     doubts: list[ShellDoubt]
 
@@ -105,7 +105,7 @@ class Cursor(Protocol):
         """Read the commands of a substitution up to ``closing``."""
 
     def read_inside(self, text: str) -> None:
-        """Read the commands of text that stands inside this one."""
+        """Read the commands of text nested in this one."""
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
@@ -124,17 +124,17 @@ _MAX_ARITHMETIC = 1000
 
 
 def read_word(cursor: Cursor) -> ShellWord | None:
-    """Read one word; ``None`` when only a blank made by ``$IFS`` stood there."""
+    """Read one word; ``None`` if there was only a blank made by ``$IFS``."""
     spelling, start = Spelling(), cursor.position
     while (char := _peek(cursor)) and (char not in BREAKS or _opens_process(cursor, char)):
         if found := _SPLITTER.match(cursor.text, cursor.position):
             cursor.position = cursor.glued = found.end()
-            if ASSIGNED.match(spelling.text):  # a variable is set without parting words
+            if ASSIGNED.match(spelling.text):  # a variable is set without splitting words
                 cursor.doubts.append(ShellDoubt(RUN_TIME, "a blank made by $IFS in what may set a variable"))
             return spelling.word(bare=False) if found.start() > start else None
         _spell(cursor, spelling, char)
     if cursor.position == start:
-        cursor.position += 1  # never stand still
+        cursor.position += 1  # always advance
         return None
     source = cursor.text[start : cursor.position].replace(CONTINUATION, "")
     return spelling.word(bare=source == spelling.text and spelling.fixed is None)
@@ -165,14 +165,14 @@ def _spell(cursor: Cursor, spelling: Spelling, char: str) -> None:
 
 
 def _backslash(cursor: Cursor, spelling: Spelling) -> None:
-    """Read an escaped character; an escaped line end is nothing at all."""
+    """Read an escaped character; an escaped line end yields nothing."""
     escaped = cursor.text[cursor.position + 1 : cursor.position + 2]
     spelling.text += "" if escaped == "\n" else escaped
     cursor.position += 2
 
 
 def _expands(cursor: Cursor, char: str) -> bool:
-    """Return whether a wildcard, a set or a list in braces starts here."""
+    """Return whether a wildcard, a set or a brace list starts here."""
     if char == "[":
         return _SET.match(cursor.text, cursor.position) is not None
     return char in "*?" or (char == "{" and _BRACES.match(cursor.text, cursor.position) is not None)
@@ -256,7 +256,7 @@ def _backticks(cursor: Cursor, spelling: Spelling) -> None:
 
 
 def _braced(cursor: Cursor, spelling: Spelling, *, quoted: bool = False) -> None:
-    """Read ``${…}``; a default value in it may hold substitutions."""
+    """Read ``${…}``; a default value in it may contain substitutions."""
     start = cursor.position
     cursor.position += 2
     while (char := _peek(cursor)) != "}":
@@ -305,7 +305,7 @@ def _ansi_quotes(cursor: Cursor, spelling: Spelling) -> None:
 
 
 def skip_brackets(cursor: Cursor) -> str:
-    """Read to the bracket that closes this one, looking into substitutions; return what stood there."""
+    """Read to the closing bracket, entering substitutions; return the text in between."""
     start, level = cursor.position, 0
     while char := _peek(cursor):
         if char in "()":
@@ -322,7 +322,7 @@ def skip_brackets(cursor: Cursor) -> str:
 
 
 def read_double_bracket(cursor: Cursor) -> bool:
-    """Read ``((…))`` and return whether it is arithmetic; else it was read as a group in a group."""
+    """Read ``((…))`` and return whether it is arithmetic; otherwise it was read as a group in a group."""
     text = cursor.text[cursor.position : cursor.position + _MAX_ARITHMETIC]
     plain, unquoted = _arithmetic_end(text), _arithmetic_end(_QUOTED.sub(_blanked, text))
     if plain != unquoted:
@@ -342,7 +342,7 @@ def read_double_bracket(cursor: Cursor) -> bool:
 
 
 def _arithmetic_end(text: str) -> int | None:
-    """Return the place after ``))`` in text that starts with ``((``; ``None`` when the two do not close together."""
+    """Return the position after ``))`` in text that starts with ``((``; ``None`` if the two do not close together."""
     level = 0
     for found in _ROUND.finditer(text, 1):
         level += 1 if found.group() == "(" else -1

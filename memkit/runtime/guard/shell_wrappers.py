@@ -1,4 +1,4 @@
-"""Follow a command into what it runs in its turn: a wrapped program, shell text, code that calls a shell."""
+"""Follows a command into what it in turn runs: a wrapped program, shell text, code that calls a shell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .shell_words import RUN_TIME, ShellDoubt, ShellWord, literal
 _FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 _LONG_SHELL_OPTIONS_WITH_VALUE = frozenset({"--rcfile", "--init-file"})
 _VALUED_LETTERS = re.compile(r"[-+][A-Za-bd-z]*[oO]")
-"""Options of a shell whose last letter takes the next word, as in ``-euo pipefail``; one with a ``c`` ends them."""
+"""Shell options whose last letter takes the next word, as in ``-euo pipefail``; one with a ``c`` ends them."""
 _LOADER = re.compile(r"ld(-linux)?[\w.-]*\.so[\w.]*")
 _ESCAPES = tuple(
     (re.compile(programs), re.compile(sign, re.IGNORECASE | re.MULTILINE))
@@ -42,18 +42,18 @@ _RUN_VARIABLE = re.compile(
 )
 """Variables, settings and options whose value other programs run."""
 _ASKS_FOR_SHELL = re.compile(r"-[AbBEHkKlnPSvV]*[is]\w*|--login|--shell")
-"""Options of sudo that start a shell where no program is named."""
+"""Options of sudo that start a shell if no program is named."""
 _SCHEDULE = re.compile(r"^[ \t]*(@\w+|([^\s#]\S*[ \t]+){5})", re.MULTILINE)
-"""When a line of a crontab runs."""
+"""The schedule of a crontab line."""
 _MAX_STARTS = 50
 
 
 def inner_commands(
     name: str, words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord], fed: Sequence[ShellWord] = ()
 ) -> Iterator[Inner]:
-    """Yield what the program ``name`` runs when it is called with ``words``.
+    """Yield what the program ``name`` runs when called with ``words``.
 
-    ``fed`` are its inputs with the words of what is piped into it, which a program that reads code may be given.
+    ``fed`` are its inputs with the words of what is piped into it, which may be code for the program.
     """
     if name in SHELLS:
         yield from _shell(words, piped=piped, inputs=inputs)
@@ -97,7 +97,7 @@ def inner_commands(
         yield from _sed(words)
     elif name in ("make", "gmake"):
         yield from (Inner(text=_after_sign(word)) for word in words if word.text.startswith("SHELL="))
-    elif name in ("kubectl", "oc", "nix", "guix"):  # also where its verb makes what then runs the program
+    elif name in ("kubectl", "oc", "nix", "guix"):  # even if its verb makes what then runs the program
         after = next((i for i, word in enumerate(words) if word.text == "--"), len(words))
         yield Inner(words=tuple(words[after + 1 :]))
     elif name in ("psql", "pgcli", "usql"):
@@ -111,14 +111,14 @@ def inner_commands(
 
 
 _READS_COMMANDS = words_of("redis-cli valkey-cli keydb-cli mongo mongosh wsl diskpart sftp lftp")
-"""Programs that run each line of what they read as if it were their arguments."""
+"""Programs that run each line of their input as if it were their arguments."""
 _EXPANDS_NAMES = words_of("printf test [ read unset declare typeset local export let mapfile wait readonly")
-"""Builtins that take the name of a variable, and run what its subscript substitutes."""
+"""Builtins that take a variable's name, and run the substitutions in its subscript."""
 _SUBSTITUTED = re.compile(r"\[[^\]]{0,200}?(?:\$\(([^()]*+)\)|`([^`]*+)`)")
 _DELETED_FILE = re.compile(r"^\*\*\* Delete File: (\S[^\n]*)", re.MULTILINE)
 _SED_RUNS = re.compile(r"s([^\w\s\\])((?:\\.|(?!\1).){0,500}+)\1((?:\\.|(?!\1).){0,500}+)\1[gipIM\d]{0,5}e", re.DOTALL)
 _MADE_STATEMENT = re.compile(r"\\gexec\b|^\s*:['\"]?[A-Za-z_]\w*", re.MULTILINE)
-"""What psql runs of its results, and a statement that a variable opens."""
+"""What psql runs of its results, and a statement that begins with a variable."""
 _TO_PROGRAM = re.compile(r"\bprogram\s+[eE]?'((?:[^']|'')*+)'", re.IGNORECASE)
 
 
@@ -130,7 +130,7 @@ def _code(name: str, words: Sequence[ShellWord], inputs: Sequence[ShellWord]) ->
 
 
 _MODULE = re.compile(r"-[bBdEhiIOPqRsSuvx]*m(.*)", re.DOTALL)
-"""The option of Python that starts a module, after others that take no value."""
+"""Python's option to run a module, after others that take no value."""
 
 
 _GIVEN_CODE = re.compile(r"-[bBdEhiIOPqRsSuvx]*c.*", re.DOTALL)
@@ -142,7 +142,7 @@ _PROGRAM_FILE = re.compile(
 
 
 def _module(name: str, words: Sequence[ShellWord]) -> Iterator[Inner]:
-    """Yield the program that ``python -m MODULE …`` and ``python …/PROGRAM …`` are other ways to start."""
+    """Yield the program that ``python -m MODULE …`` or ``python …/PROGRAM …`` starts."""
     position = 0
     while position < len(words) and words[position].text.startswith("-"):
         option = words[position].text
@@ -177,7 +177,7 @@ def _in_subscript(text: str) -> Iterator[str]:
 
 
 def _sed(words: Sequence[ShellWord]) -> Iterator[Inner]:
-    """Yield what ``s/…/…/e`` runs: the replacement, and what it stands in, which nobody knows."""
+    """Yield what ``s/…/…/e`` runs: the replacement, and its surroundings, which are unknown."""
     for word in words:
         for found in _SED_RUNS.finditer(word.text):
             yield Inner(text=literal(found.group(3)), surely=False)
@@ -185,7 +185,7 @@ def _sed(words: Sequence[ShellWord]) -> Iterator[Inner]:
 
 
 def _given_to_program(text: str) -> Iterator[str]:
-    """Yield the commands of SQL such as ``copy t to program '…'``."""
+    """Yield the commands in SQL such as ``copy t to program '…'``."""
     yield from (found.group(1).replace("''", "'") for found in _TO_PROGRAM.finditer(text))
 
 
@@ -193,11 +193,11 @@ _PRELOADED = re.compile(
     r"(BASH_ENV|LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|PERL5DB|PYTHONSTARTUP|ZDOTDIR)=.|PERL5OPT=.*-M"
     r"|RUBYOPT=.*-r|NODE_OPTIONS=.*(--require|-r |--import)|ENV=.*[$/]"
 )
-"""Variables that name what another program runs before its own work."""
+"""Variables naming what another program runs before its own work."""
 
 
 def set_to_run(words: Sequence[ShellWord]) -> Iterator[Inner]:
-    """Yield what is given to variables and settings that programs run, such as ``GIT_SSH_COMMAND='…' git fetch``."""
+    """Yield the values of variables and settings that programs run, such as ``GIT_SSH_COMMAND='…' git fetch``."""
     named = [word.text.rpartition("/")[2] for word in words[:8]]
     for word in words:
         if found := _RUN_VARIABLE.match(word.text):
@@ -248,7 +248,7 @@ def _shell(words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWor
 
 
 def _script_text(words: Sequence[ShellWord], *, valued: bool) -> Iterator[Inner]:
-    """Yield the text after ``-c``, past more options; ``valued`` says that one of them has a value."""
+    """Yield the text after ``-c``, skipping further options; ``valued`` means that one of them takes a value."""
     rest = [word for word in words if not word.text.startswith(("-", "+")) or not word.certain]
     valued = valued or any(
         word.text in _LONG_SHELL_OPTIONS_WITH_VALUE or _VALUED_LETTERS.fullmatch(word.text) for word in words
@@ -269,7 +269,7 @@ def _script_file(operand: ShellWord | None, *, piped: bool, inputs: Sequence[She
 
 
 def _crontab(words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellWord]) -> Iterator[Inner]:
-    """Yield the commands of a table that is read from standard input."""
+    """Yield the commands of a crontab read from standard input."""
     if any(word.text != "-" for word in words):  # lists or removes a table, or reads a file
         return
     for table in inputs:
@@ -279,7 +279,7 @@ def _crontab(words: Sequence[ShellWord], *, piped: bool, inputs: Sequence[ShellW
 
 
 def _opens_shell(name: str, wrapper: Wrapper, words: Sequence[ShellWord]) -> bool:
-    """Return whether a wrapper starts a shell that runs what it reads, as in ``ssh host <<E``."""
+    """Return whether a wrapper starts a shell that runs its input, as in ``ssh host <<E``."""
     shell = any(_ASKS_FOR_SHELL.fullmatch(word.text) for word in words) if name == "sudo" else wrapper.shell
     if not shell or any(True for _ in _scripts(wrapper, words)):
         return False
@@ -310,18 +310,18 @@ def _power_shell(name: str, words: Sequence[ShellWord]) -> Iterator[Inner]:
 
 
 SCRIPT_BLOCKS = words_of("% foreach foreach-object ? where where-object")
-"""What in a pipeline of PowerShell runs the block behind it for each object."""
+"""PowerShell commands that run the following block for each object of a pipeline."""
 
 
 def _script_block(words: Sequence[ShellWord]) -> Iterator[Inner]:
-    """Yield what stands in braces; an expression in there, such as ``$_.Name``, is no program."""
+    """Yield the content of braces; an expression there, such as ``$_.Name``, is not a program."""
     start = next((i + 1 for i, word in enumerate(words) if word.text == "{"), None)
     if start is not None and start < len(words) and not words[start].text.startswith("$"):
         yield Inner(words=tuple(word for word in words[start:] if word.text != "}"))
 
 
 _MADE_NAME = (re.compile(r"(?:^|[;|{(]\s*)[&.]\s*[($]"), re.compile(r"(?:^|[&|(]\s*|\bdo\s+)[!%]\w+[!%]"))
-"""Where PowerShell, and where cmd, runs what an expression or a variable comes to."""
+"""Where PowerShell, and where cmd, runs the value of an expression or a variable."""
 
 
 def _wrapped(name: str, wrapper: Wrapper, words: Sequence[ShellWord]) -> Iterator[Inner]:
@@ -342,7 +342,7 @@ def _wrapped(name: str, wrapper: Wrapper, words: Sequence[ShellWord]) -> Iterato
 
 
 def _after_verb(wrapper: Wrapper, words: Sequence[ShellWord]) -> Sequence[ShellWord] | None:
-    """Return what follows the subcommand that runs a program; ``None`` where there should be one and is none."""
+    """Return what follows the subcommand that runs a program; ``None`` if there should be one and is none."""
     if not wrapper.verbs:
         return words
     verb = next((i for i, word in enumerate(words) if word.text in wrapper.verbs), None)
@@ -364,7 +364,7 @@ def _from_here(name: str, wrapper: Wrapper, words: Sequence[ShellWord], start: i
 
 
 def _for_each_argument(words: tuple[ShellWord, ...]) -> Iterator[Inner]:
-    """Yield what ``parallel`` runs: its command with the arguments behind ``:::``, each of them quoted."""
+    """Yield what ``parallel`` runs: its command with the arguments after ``:::``, each of them quoted."""
     signs = [i for i, word in enumerate(words) if re.fullmatch(r":{3,4}\+?", word.text)]
     if not signs:
         yield Inner(text=join(words))
@@ -393,7 +393,7 @@ def _values_of(options: Sequence[str], words: Sequence[ShellWord]) -> Iterator[S
 
 
 def _value_at(option: str, text: str) -> int | None:
-    """Return where the value of an option starts in a word; at its end when the next word is the value."""
+    """Return where an option's value starts in a word; its end if the next word is the value."""
     if option.startswith("--"):
         return (
             len(option) + text.startswith(f"{option}=") if text.partition("=")[0] == option.partition("=")[0] else None
@@ -406,7 +406,7 @@ def _value_at(option: str, text: str) -> int | None:
 
 
 def _starts(wrapper: Wrapper, words: Sequence[ShellWord]) -> list[int]:
-    """Return where the wrapped program may start; several places when unknown options may have values."""
+    """Return where the wrapped program may start; several positions if unknown options may take values."""
     if wrapper.anywhere:
         return [i for i, word in enumerate(words) if not word.text.startswith("-")][:_MAX_STARTS]
     position, unsure = _after_options(wrapper, words, 0)
@@ -417,7 +417,7 @@ def _starts(wrapper: Wrapper, words: Sequence[ShellWord]) -> list[int]:
 
 
 def _possible_starts(wrapper: Wrapper, words: Sequence[ShellWord], position: int) -> list[int]:
-    """Return the first word and, if that is the value of an option, what may start after it."""
+    """Return the first word and, if that may be an option's value, possible starts after it."""
     starts = [position]
     while len(starts) < _MAX_STARTS:
         position += 1
@@ -430,7 +430,7 @@ def _possible_starts(wrapper: Wrapper, words: Sequence[ShellWord], position: int
 
 
 def _after_options(wrapper: Wrapper, words: Sequence[ShellWord], position: int) -> tuple[int, bool]:
-    """Return the place of the first word that is no option, and whether an unknown option stood before it."""
+    """Return the position of the first word that is not an option, and whether an unknown option preceded it."""
     unsure = False
     while position < len(words) and _belongs_to_wrapper(wrapper, words[position]):
         option = words[position].text
@@ -444,7 +444,7 @@ def _after_options(wrapper: Wrapper, words: Sequence[ShellWord], position: int) 
 
 
 def _takes_next_word(wrapper: Wrapper, option: str) -> bool | None:
-    """Return whether the next word is the option's value; ``None`` for an option nobody listed."""
+    """Return whether the next word is the option's value; ``None`` for an unlisted option."""
     if option in wrapper.valued or option in wrapper.script:
         return True
     if option.startswith("--"):
@@ -464,7 +464,7 @@ def _belongs_to_wrapper(wrapper: Wrapper, word: ShellWord) -> bool:
 
 
 def _with_standard_input(options: Sequence[ShellWord], rest: tuple[ShellWord, ...]) -> tuple[ShellWord, ...]:
-    """Return the words that xargs runs: its input takes the place of the marker or comes last."""
+    """Return the words that xargs runs: its input replaces the marker or comes last."""
     marker = _replacement(options)
     if marker is None:
         return (*rest, ShellWord("{}", 0))
@@ -482,7 +482,7 @@ def _replacement(options: Sequence[ShellWord]) -> str | None:
 
 
 def join(words: Sequence[ShellWord]) -> ShellWord:
-    """Return words as one text, as ``eval`` and ``ssh`` make it; certain as far as the words are."""
+    """Return words as one text, as ``eval`` and ``ssh`` do; certain as far as the words are."""
     text = " ".join(word.text for word in words)
     fixed, length = len(text), 0
     for word in words:

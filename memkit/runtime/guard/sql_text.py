@@ -1,7 +1,7 @@
-"""SQL text read into statements: comments, strings, quoted names, common table expressions, several statements.
+"""Parses SQL text into statements: comments, strings, quoted names, common table expressions, several statements.
 
-Dialects disagree on comments and escapes. Where two readings are possible the reader takes both, and where it cannot
-read on it says so.
+Dialects disagree on comments and escapes. If two readings are possible the reader takes both, and it reports where
+it cannot read on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _VAGUE = words_of(
     " sp_executesql start table unlock upsert use values if while shutdown backup restore"
 )
 _ALSO_SHELL = words_of("set declare do exec export kill end shutdown backup restore")
-"""Words of SQL that a shell knows too: text that opens with one is not surely SQL."""
+"""SQL words that are also shell words: text that opens with one is not certainly SQL."""
 _CONFIRMING: dict[str, frozenset[str] | None] = {
     **dict.fromkeys(_SURE),
     "delete": frozenset({"from"}),
@@ -45,7 +45,7 @@ _CONFIRMING: dict[str, frozenset[str] | None] = {
     "create": _OBJECTS,
     **dict.fromkeys(_VAGUE, frozenset()),
 }
-"""Words that open a statement → words of which one must follow before unreadable text counts as SQL; ``None``: none."""
+"""Opening words of a statement → words of which one must follow for unreadable text to count as SQL; ``None``: none."""
 
 _MODIFIERS = words_of("or replace temporary temp unlogged global local unique external ignore low_priority quick")
 _DATA_WORDS = frozenset({"select", "insert", "update", "delete", "merge", "replace", "truncate", "drop"})
@@ -56,7 +56,7 @@ _SKIPPED_BEFORE_TABLE = words_of(
 )
 _TABLE_COMES_FIRST = words_of("copy describe desc analyze vacuum")
 _SPEAKS_ON_TABLE = words_of("index trigger policy")
-"""What is created or dropped on a table."""
+"""Objects created or dropped on a table."""
 _AFTER_TABLES = words_of("where set on from join using select order group limit values")
 _EXECUTORS = frozenset({"execute", "exec", "prepare", "do", "call", "create", "declare", "set"})
 
@@ -64,13 +64,13 @@ _RUNNERS = words_of(
     "execute exec immediate sp_executesql sp_prepexec dblink_exec dblink dblink_send_query query_to_xml openquery"
     " openrowset exec_ddl_statement"
 )
-"""Words anywhere in a statement that run a string as one."""
+"""Words that, anywhere in a statement, run a string as another statement."""
 _KEEPS_DATA = words_of(
     "not default identity expression constraint foreign primary index key check unique policy trigger rule"
 )
-"""What a table loses by ``ALTER … DROP …`` without losing data."""
+"""What ``ALTER … DROP …`` can remove from a table without losing data."""
 _REPLACED = words_of("table database schema")
-"""What loses its data when another is created in its place."""
+"""Objects whose data is lost when another is created in their place."""
 _DESTROYING = words_of("lo_unlink lo_truncate pg_drop_replication_slot pg_file_unlink")
 
 _TWO_WORDS = {
@@ -80,18 +80,18 @@ _TWO_WORDS = {
     "insert": frozenset({"into"}),
     "merge": frozenset({"into"}),
 }
-"""Openings that are seen inside another statement too: some dialects need no semicolon between two."""
+"""Openings recognised inside another statement as well: some dialects need no semicolon between two."""
 _SPEAKS_OF_OTHERS = frozenset({"alter", "grant", "revoke", "comment", "create"})
 _CLIENT_LINE = re.compile(
     r"^[ \t]*(go|delimiter[ \t]+\S+|use[ \t]+\S+|[\\.!][^\n]*)[ \t]*$", re.IGNORECASE | re.MULTILINE
 )
-"""Lines that a database client takes for itself."""
+"""Lines that a database client handles itself."""
 _MADE_STATEMENT = re.compile(
     r"\b(?:execute(?!\s+(?:on|function|procedure)\b)|immediate|sp_executesql|exec)\b[^;]{0,400}?"
     r"(?:\b(?:n?char?|n?chr|unhex|from_base64|decode|convert_from|reverse|translate|hextoraw)\s*\(|\b0x[0-9a-f]{6})",
     re.IGNORECASE,
 )
-"""Runs what functions make of numbers, codes or reversed text."""
+"""Runs what functions make from numbers, codes or reversed text."""
 _COMMENT_SIGN = re.compile(r"/\*|\*/")
 _RUN_COMMENT = re.compile(r"/\*M?!")
 """Opens a comment that one dialect runs and the others skip."""
@@ -117,10 +117,10 @@ class SqlStatement:
     words: tuple[str, ...]
     """Its first words in lower case: ``drop``, ``table``, …"""
     tables: frozenset[str]
-    """Tables it names, in lower case, with their schema when it is given."""
+    """The tables it names, in lower case, with their schema if given."""
 
     def opens_with(self, words: tuple[str, ...]) -> bool:
-        """Return whether it opens with these words, also past ``or replace``, ``temporary`` and the like."""
+        """Return whether it opens with these words, skipping ``or replace``, ``temporary`` and the like."""
         plain = (*self.words[:1], *(word for word in self.words[1:] if word not in _MODIFIERS))
         return words in (self.words[: len(words)], plain[: len(words)])
 
@@ -135,7 +135,7 @@ class SqlView:
     """Whether every statement opens with a word of SQL."""
 
     def lasting(self) -> Iterator[SqlStatement]:
-        """Yield the statements but those that drop only what others before them made for the session alone."""
+        """Yield the statements except those that only drop what earlier ones made for the session."""
         made: set[str] = set()
         for statement in self.statements:
             if statement.words[:1] == ("create",) and not {"temp", "temporary"}.isdisjoint(statement.words[1:3]):
@@ -144,7 +144,7 @@ class SqlView:
                 yield statement
 
     def joined(self, other: SqlView) -> SqlView:
-        """Return this view with the statements of another reading."""
+        """Return this view extended by the statements of another reading."""
         return SqlView((*self.statements, *other.statements), self.doubts, self.pure)
 
 
@@ -165,7 +165,7 @@ class Tokens:
     more: list[str] = field(default_factory=list)
     """Text that another dialect would run."""
     lost_tags: int = 0
-    """How many dollar quotes had no end; each costs a search through the rest of the text."""
+    """The number of unterminated dollar quotes; each costs a search through the rest of the text."""
 
 
 @lru_cache(maxsize=64)
@@ -199,7 +199,7 @@ def _read(text: str, depth: int) -> SqlView:
 
 
 def _other_readings(text: str) -> Iterator[str]:
-    """Yield the text as other dialects and clients take it."""
+    """Yield the text as other dialects and clients read it."""
     if _CLIENT_LINE.search(text):
         yield _CLIENT_LINE.sub(";", text)
     if _RUN_COMMENT.search(text):
@@ -243,7 +243,7 @@ def _is_word(token: Token, words: frozenset[str] | dict[str, frozenset[str] | No
 
 
 def _confirmed(part: list[Token]) -> bool:
-    """Return whether a statement is surely SQL, and not prose that opens with a word of SQL."""
+    """Return whether a statement is certainly SQL, rather than prose that opens with a word of SQL."""
     if not part or not _is_word(part[0], _CONFIRMING):
         return False
     following = _CONFIRMING[part[0].text]
@@ -254,12 +254,12 @@ def _confirmed(part: list[Token]) -> bool:
 
 
 def tokenize(text: str, *, backslash: bool) -> Tokens:
-    """Return the tokens of SQL text; ``backslash`` says whether it escapes a quote in an ordinary string."""
+    """Return the tokens of SQL text; ``backslash`` tells whether it escapes a quote in an ordinary string."""
     tokens = Tokens()
     position = 0
     while position < len(text):
         found = _TOKEN.match(text, position)
-        assert found is not None  # the last alternative takes any character
+        assert found is not None  # the last alternative matches any character
         kind = found.lastgroup or "other"
         reader = _READERS.get(kind)
         position = reader(tokens, text, found, backslash) if reader else _plain(tokens, found, kind)
@@ -336,7 +336,7 @@ def _dollar(tokens: Tokens, text: str, found: re.Match[str], _: bool) -> int:
         tokens.items.append(Token("other", found.group()))
         return found.end()
     tokens.items.append(Token("string", text[found.end() : stop].lower()))
-    if ";" in text[found.end() : stop]:  # no quote in another dialect, whose client goes on after the semicolon
+    if ";" in text[found.end() : stop]:  # no quote in another dialect, whose client continues after the semicolon
         tokens.more.append(text[found.end() : stop].partition(";")[2])
     return stop + len(found.group())
 
@@ -369,7 +369,7 @@ def _statements(part: list[Token], depth: int) -> Iterator[SqlStatement]:
 
 
 def _strings(part: list[Token]) -> Iterator[str]:
-    """Yield the strings of a statement, and what several come to that are put together."""
+    """Yield the strings of a statement, and the results of concatenating several."""
     together: list[str] = []
     for index, token in enumerate(part):
         if token.kind == "string":
@@ -381,7 +381,7 @@ def _strings(part: list[Token]) -> Iterator[str]:
 
 
 def _also(part: list[Token]) -> Iterator[SqlStatement]:
-    """Yield what a statement does besides what it opens with."""
+    """Yield what a statement does besides its opening words."""
     words = [token.text if token.kind == "word" else "" for token in part[:_MAX_TOKENS_INSIDE]]
     tables = frozenset(_tables(part)) if words[0] in ("alter", "copy") else frozenset[str]()
     if words[0] == "alter":
@@ -409,7 +409,7 @@ def _inside(part: list[Token]) -> Iterator[SqlStatement]:
 def _opens_inside(part: list[Token], index: int) -> bool:
     """Return whether a statement starts inside another: in brackets, in a body, after common table expressions."""
     if part[0].text == "explain" and not any(token.text in ("analyze", "analyse") for token in part[1:index]):
-        return False  # a plan is shown, and nothing runs
+        return False  # a plan is only shown, nothing runs
     before = part[index - 1]
     opened = before.text == "(" or _is_word(before, _OPENERS)
     opened = opened or (before.text == ")" and part[0].text in ("with", "explain"))
@@ -424,7 +424,7 @@ def _opens_with_two_words(part: list[Token], index: int) -> bool:
 
 
 def _is_bare_name(part: list[Token], index: int) -> bool:
-    """Return whether a word of SQL is only the name of a column: nothing but a sign follows it."""
+    """Return whether a word of SQL is only a column's name: nothing but a sign follows it."""
     following = part[index + 1].text if index + 1 < len(part) else ""
     return following in (",", ")", "=", ".")
 
@@ -449,7 +449,7 @@ def _tables(part: list[Token]) -> Iterator[str]:
 
 
 def _place_by_opening(part: list[Token]) -> int | None:
-    """Return the word before the table where only the opening says so, as in ``copy t`` and ``grant … on t``."""
+    """Return the word before the table if only the opening tells, as in ``copy t`` and ``grant … on t``."""
     opening = part[0].text
     if opening in _TABLE_COMES_FIRST:
         return 0
@@ -464,7 +464,7 @@ def _place_by_opening(part: list[Token]) -> int | None:
 
 
 def _names(part: list[Token], index: int) -> Iterator[str]:
-    """Yield the dotted names of a comma list that starts here."""
+    """Yield the dotted names of a comma-separated list that starts here."""
     while index < len(part) and _is_word(part[index], _SKIPPED_BEFORE_TABLE):
         index += 1
     while index < len(part) and part[index].kind in ("word", "name") and not _is_word(part[index], _DATA_WORDS):
@@ -480,7 +480,7 @@ def _names(part: list[Token], index: int) -> Iterator[str]:
 
 
 def _after_alias(part: list[Token], index: int) -> int:
-    """Return the place after ``AS name`` or ``name``, where there is an alias."""
+    """Return the position after ``AS name`` or ``name``, if there is an alias."""
     for _ in range(2):
         if index < len(part) and part[index].kind in ("word", "name") and part[index].text not in _AFTER_TABLES:
             index += 1

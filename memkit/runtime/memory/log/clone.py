@@ -37,7 +37,7 @@ MACHINE = ".memkit"
 """The folder of a store for this machine's files."""
 _OPEN_TO_OTHERS = 0o077
 _IGNORES_ITSELF = b"*\n"
-"""Whatever the ``.gitignore`` above it says: sessions, audit log and index are clear text, and no history forgets."""
+"""Whatever the ``.gitignore`` above says: sessions, audit log and index are clear text, and history never forgets."""
 
 
 def make_private(folder: Path) -> None:

@@ -315,8 +315,8 @@ class NewestLine(Witness):
     def note(self, head: WriterHead) -> None:
         """Save the position of the newest line, which is in the database by now.
 
-        It is written over the one before, in one call and mostly of one size. A file put in its place would be written
-        to the disk at once, as ext4 does to keep one of the two in a power cut, and each write would wait for that.
+        It overwrites the previous one in place, in one call and mostly with the same size. A file put in its place is
+        written to disk at once, as ext4 does to keep one of the two in a power cut, and each write would wait for it.
         """
         place = self._place()
         if place is None:
@@ -425,7 +425,7 @@ class Log(Protocol):
         """Return every shard that may contain lines about ``users``, or shared ones."""
 
     def glance(self) -> object:
-        """Return what stays equal while no shard is other than ``shards`` last said; None where only that tells."""
+        """Return a value that stays equal while the shards are as ``shards`` last saw them; None if only that tells."""
 
     def folders(self, users: Users) -> Sequence[str] | None:
         """Return prefixes of the names of those shards; None if any shard may contain lines about anyone."""
