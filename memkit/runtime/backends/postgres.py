@@ -311,7 +311,7 @@ class PostgresLog:
         return in_one(connection, SETTING, user, query, values)
 
     def stays(self, connection: psycopg.Connection[Any], user: str) -> bool:
-        """Return whether nothing about a user changed since it was asked for; none is erased until the commit."""
+        """Return whether nothing about a user changed since the last query; nothing is erased until the commit."""
         connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_of(""),))
         return _versions(connection, (user,)).get(user, 0) == self._version_known(user)
 

@@ -35,7 +35,7 @@ class AskedLog(Protocol):
         """Return the rows of a query that sees one user and what is shared."""
 
     def stays(self, connection: psycopg.Connection[Any], user: str) -> bool:
-        """Return whether nothing about a user changed since it was asked for; none is erased until the commit."""
+        """Return whether nothing about a user changed since the last query; nothing is erased until the commit."""
 
 
 class PostgresVectors:
@@ -46,7 +46,7 @@ class PostgresVectors:
         self._there: dict[str, bool] = {}
 
     def serves(self, corpus: CorpusIndex) -> bool:
-        """Return whether vectors of a corpus may go there: none of what is sealed, or of a commit, whose text is."""
+        """Return whether a corpus's vectors may be stored there: neither those of sealed text nor those of a commit."""
         path = corpus.vectors_path
         is_present = path is not None and self._log.cache in path.parts
         return is_present and not corpus.position().keys and self._has(f"{SCHEMA}.vectors")

@@ -73,7 +73,7 @@ class RedisState:
         """The values of this instance's locks, by the digests of their sessions."""
         self._unsent: dict[Path, str] = {}
         """Files that could not be sent, with their users."""
-        again = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))  # one that was closed meanwhile
+        again = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))  # for a connection closed meanwhile
         try:
             self._redis = redis.Redis.from_url(url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, retry=again)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Plan: what callers import."""
+"""The planning room's public names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Why a task cannot be done: how far each of its methods comes, and what is missing there.
+"""Explains why a task cannot be done: how far each of its methods gets, and what is missing there.
 
-This is worked out after a search has failed, by plain evaluation and apart from the search: method by method, the
+This is computed after a search has failed, by plain evaluation independent of the search: method by method, the
 conditions in the order in which they are written, then the subtasks one after the other.
 """
 
@@ -36,22 +36,22 @@ from .verification.evaluation import Binding, Impossible, StepState, holds, shor
 from .verification.verify import call_fault, unified, unmet_condition
 
 ROWS = 50
-"""Bindings of what a step leaves open, of which the best is taken."""
+"""The bindings of a step's open variables that are compared; the best is used."""
 TRIED = 5
-"""Bindings under which the subtasks are tried."""
+"""The bindings under which the subtasks are tried."""
 MOST_ROWS = 20_000
-"""Bindings that are tried of one method's variables, so that one method does not take the time of all."""
+"""The bindings tried for one method's variables, so that one method does not take all of the time."""
 DEEPEST = 8
-"""Levels of subtasks that are explained."""
+"""The levels of subtasks that are explained."""
 EFFORT = Budget(nodes=5_000, seconds=0.5)
-"""What a subtask may cost to find out whether it can be done."""
+"""The budget for finding out whether a subtask can be done."""
 MOST_REASONS = 100
-"""Of one failure; a domain with many methods has more ways to fail than anybody reads."""
+"""Limit for one failure; a domain with many methods has more ways to fail than anybody reads."""
 LATE = "to say how far this comes would take too long"
 
 
 class KnowingPlanner(Protocol):
-    """What is to be explained: a planner with what it knows."""
+    """The planner to be explained, with its methods."""
 
     domain: Domain
 
@@ -60,26 +60,26 @@ class KnowingPlanner(Protocol):
         """Return the learned methods that plans may use."""
 
     def known_only(self, budget: Budget) -> Self:
-        """Return a planner that knows the same, asks nobody, and spends at most ``budget``."""
+        """Return a planner with the same methods that asks nobody and spends at most ``budget``."""
 
     def solve_problem(self, problem: Problem, *, explained: bool = True) -> Result:
-        """Return the plan for a problem, or what stood in its way; ``explained`` with how far each method comes."""
+        """Return the plan for a problem, or what prevented it; ``explained`` adds how far each method gets."""
 
 
 @dataclass
 class Obstacle:
-    """How far a task comes in one way, and what stops it there."""
+    """How far a task gets in one way, and what stops it there."""
 
     task: Term
     words: str
-    """What stops it; empty where the obstacles below it say so."""
+    """What stops it; empty if the obstacles below it say so."""
     code: str = "condition"
     method: str | None = None
     condition: str | None = None
     held: tuple[str, ...] = ()
-    """Conditions that hold, with the values that were found for their variables."""
+    """Conditions that hold, with the values found for their variables."""
     done: tuple[str, ...] = ()
-    """Steps that could be taken before."""
+    """Steps that could be taken before it."""
     below: list[Obstacle] = field(default_factory=list)
 
     @property
@@ -121,11 +121,11 @@ def explain_failure(
     seconds: float = 3.0,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Obstacle]:
-    """Return what stands in the way of a problem: of its first task that cannot be done, or of its goal.
+    """Return what prevents solving a problem: for its first task that cannot be done, or for its goal.
 
-    After so many ``seconds`` what is left is named and not explained any further. Where the search ``gave_up`` there
-    may be a plan, so that only conditions and calls that fail are told, and not that what comes after them, or the
-    goal, cannot be reached.
+    After this many ``seconds`` the rest is named but not explained. If the search ``gave_up`` there may be a plan,
+    so only failing conditions and calls are reported, and not that what comes after them, or the goal, cannot be
+    reached.
     """
     found = _Explainer(planner, problem, seconds, clock).run()
     return _unproven(found) if gave_up else found
@@ -137,9 +137,9 @@ def _unproven(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
 
 
 def with_obstacles(result: Result, obstacles: Sequence[Obstacle]) -> Result:
-    """Return a failure with how far each method comes among its reasons.
+    """Return a failure with how far each method gets among its reasons.
 
-    A bound that the search reached is told before, and afterwards what a model had to do with it.
+    A limit that the search reached is named before, a model's part in it afterwards.
     """
     told = tuple(islice(chain.from_iterable(each.reasons() for each in obstacles), MOST_REASONS))
     bounds = tuple(reason for reason in result.reasons if reason.code == "budget")
@@ -150,16 +150,16 @@ def with_obstacles(result: Result, obstacles: Sequence[Obstacle]) -> Result:
 def explain_choices(
     planner: KnowingPlanner, problem: Problem, tree: Sequence[Node], learned: Sequence[Method]
 ) -> dict[Any, list[Obstacle]]:
-    """Return, for each node of a plan's tree, why the methods before the one that was chosen were passed over.
+    """Return, for each node of a plan's tree, why the methods before the chosen one were passed over.
 
-    ``learned`` are the learned methods that could be chosen, without those that came of this very plan. Of a tree that
-    takes longer than three seconds only the first nodes are explained.
+    ``learned`` are the learned methods that could be chosen, excluding those learned from this plan. If explaining a
+    tree takes longer than three seconds, only the first nodes are explained.
     """
     return dict(_Explainer(planner, problem, 3.0, time.monotonic, learned).passed_over(tree))
 
 
 def choice_lines(tree: Sequence[Node], passed_over: Mapping[Any, Sequence[Obstacle]]) -> Iterator[str]:
-    """Yield a tree as ``tree_text`` does, with the values that were found and the methods that were passed over."""
+    """Yield a tree like ``tree_text``, with the values found and the methods passed over."""
     for node, line in zip(tree, tree_text(tree).splitlines(), strict=True):
         found = {name: value for name, value in node.get("bindings", {}).items() if value not in node["args"]}
         values = ", ".join(f"{name} = {value}" for name, value in found.items())
@@ -171,7 +171,7 @@ def choice_lines(tree: Sequence[Node], passed_over: Mapping[Any, Sequence[Obstac
 
 
 def obstacle_lines(obstacles: Sequence[Obstacle], depth: int = 0) -> Iterator[str]:
-    """Yield obstacles as an indented text: a task, below it each method and how far it comes."""
+    """Yield obstacles as an indented text: a task, and below it each method and how far it gets."""
     task: Term | None = None
     for each in obstacles:
         indent = "  " * depth
@@ -188,7 +188,7 @@ _GOAL: Term = ("goal",)
 
 
 class _Late(Exception):
-    """Stop because there is no time left for words."""
+    """Stop because the time for explanations is over."""
 
 
 class _Explainer:
@@ -225,11 +225,11 @@ class _Explainer:
             return [Obstacle(in_hand, LATE, "late")]
 
     def _task(self, task: Term, state: StepState, above: tuple[Term, ...]) -> list[Obstacle]:
-        """Return why a task cannot be done from a state, one obstacle for each way for which there is time."""
+        """Return why a task cannot be done from a state, one obstacle for each way, as time permits."""
         found: list[Obstacle] = []
         try:
             for each in self._ways(task, state, above):
-                found.append(each)  # what came before is kept where the time ends
+                found.append(each)  # earlier results are kept when the time is over
         except _Late:
             found.append(Obstacle(task, LATE, "late"))
         return found
@@ -267,7 +267,7 @@ class _Explainer:
         return Obstacle(task, "could be taken here, and yet nothing after it works out", "after")
 
     def passed_over(self, tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, list[Obstacle]]]:
-        """Yield each node of a tree with the methods that come before the chosen one, and why they were not it."""
+        """Yield each node of a tree with the methods before the chosen one, and why they did not apply."""
         state = self._start(self._problem)
         try:
             for node in tree:
@@ -302,7 +302,7 @@ class _Explainer:
         return replace(best, held=_texts(method.preconditions, entered[ways.index(best)]))
 
     def _entered(self, method: Method, task: Term, state: StepState) -> Obstacle | list[Binding]:
-        """Return bindings under which all conditions of a method hold, or how far any binding comes."""
+        """Return bindings under which all conditions of a method hold, or how far any binding gets."""
         misfit = self._misfit(method, task)
         if misfit is not None:
             return Obstacle(task, misfit[1], misfit[0], method.name)
@@ -326,7 +326,7 @@ class _Explainer:
         return Obstacle(task, words, "condition", method.name, unmet, _texts(method.preconditions[:furthest], shared))
 
     def _chained(self, method: Method, start: Binding, state: StepState, task: Term) -> Iterator[tuple[int, Binding]]:
-        """Yield every binding under which the first so many conditions hold, with their number, depth first."""
+        """Yield, depth first, every binding under which a prefix of the conditions holds, with the prefix length."""
         waiting: list[Iterator[Binding]] = [iter([start])]
         while waiting:
             row = next(waiting[-1], None)
@@ -339,7 +339,7 @@ class _Explainer:
                 waiting.append(self._rows(method.preconditions[depth], row, method.types, state, task))
 
     def _unfitting(self, method: Method, start: Binding, state: StepState, task: Term) -> Obstacle:
-        """Return the first condition of a method that no fact fits, whatever the others say, if there is one."""
+        """Return the first condition of a method that no fact matches by itself, if there is one."""
         for each in method.preconditions:
             is_plain = isinstance(each, Literal) and each.positive
             if is_plain and next(self._rows(each, start, method.types, state, task), None) is None:
@@ -397,7 +397,7 @@ class _Explainer:
         return all(kind == ROOT_TYPE or value in self._objects.get(kind, {}) for value, kind in kinds)
 
     def _unmet(self, condition: Condition, row: Binding, state: StepState, task: Term) -> tuple[str, str]:
-        """Return in words, and as text, which condition does not hold; ``row`` is what all bindings have in common."""
+        """Return, in words and as text, the condition that does not hold; ``row`` is common to all bindings."""
         text = str(bound(condition, row))
         if isinstance(condition, Check):
             return f"{condition} is not true", text
@@ -425,7 +425,7 @@ class _Explainer:
                 return Obstacle(task, "", method=method.name, done=tuple(done), below=self._task(subtask, here, above))
             here.follow(steps, self._operators)
             done += map(str, steps)
-        # Only what a model proposed is held to the declared effects.
+        # Only proposals of a model are checked for the declared effects.
         for effect in declared_effects(self._domain, task) if method.learned else ():
             if not holds(effect, {}, here, ()):
                 words = f"'{effect}' should be so afterwards and is not"
@@ -445,7 +445,7 @@ class _Explainer:
         return [ground(each, row) for each in method.subtasks]
 
     def _fitting(self, call: Term, row: Binding, types: Mapping[str, str], state: StepState) -> Binding:
-        """Return a binding with values for what a step leaves open, under which much of what it presupposes holds."""
+        """Return a binding with values for a step's open variables under which many of its preconditions hold."""
         operator = self._operators.get(call[0])
         if operator is None or len(call) - 1 != len(operator.parameters):
             return row
@@ -463,7 +463,7 @@ class _Explainer:
         return row
 
     def _solved(self, task: Term, state: StepState) -> list[Step] | None:
-        """Return steps that do a task from a state, or None where there are none, or finding them takes too long."""
+        """Return steps that do a task from a state, or None if there are none, or finding them takes too long."""
         self._tick()
         try:
             return self._planner.solve_problem(self._from(state, task), explained=False).plan
@@ -489,13 +489,13 @@ class _Explainer:
 
 
 def _in_order(problem: Problem) -> list[Term]:
-    """Return the tasks of a problem in an order in which they may be done."""
+    """Return the tasks of a problem in a possible order."""
     before = dict(enumerate(predecessors(problem.ordering, len(problem.tasks))))
     return [problem.tasks[at] for at in TopologicalSorter(before).static_order()]
 
 
 def _all_hold(conditions: Sequence[str]) -> str:
-    """Return that conditions hold, in words; an empty text for none."""
+    """Return in words that conditions hold; an empty text for none."""
     quoted = ", ".join(f"'{text}'" for text in conditions)
     return f"{quoted} hold{'s' * (len(conditions) == 1)}" if conditions else ""
 

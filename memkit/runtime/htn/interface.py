@@ -1,4 +1,4 @@
-"""What the planner promises: steps, results, reasons, budgets, and what it asks of a model."""
+"""The planner's interface: steps, results, reasons, budgets, and what it asks of a model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FOUND = "found"
 True
 """
 NO_PLAN = "no_plan"
-"""The outcome of a search that has shown that there is no plan.
+"""The outcome of a search that has proved that there is no plan.
 
 >>> result = HTNPlanner(operators=[Operator("open ?door", ["unlocked ?door"])]).solve("open gate", [])
 >>> result.outcome == NO_PLAN, str(result.reasons[0])
 (True, "open gate: 'unlocked gate' does not hold")
 """
 GAVE_UP = "gave_up"
-"""The outcome of a search whose budget was spent; there may be a plan.
+"""The outcome of a search that exhausted its budget; there may be a plan.
 
 >>> result = HTNPlanner(operators=[Operator("wave")], budget=Budget(nodes=2)).solve(["wave", "wave", "wave"])
 >>> result.outcome == GAVE_UP, str(result.reasons[0])
@@ -32,8 +32,8 @@ GAVE_UP = "gave_up"
 """
 
 TURNS = "turns"
-"""Depth first, and where that turns back often, in turns with length by length, random restarts, and tables of what
-each task can end in, which also show that there is no plan where a recursion never ends.
+"""Depth first; if that backtracks often, alternating with iterative deepening, random restarts, and tables of what
+each task can end in, which also prove that there is no plan if a recursion never ends.
 
 >>> endless = Method("around", "rest", [], ["circle", "rest"])
 >>> ways = [endless, Method("sit", "rest", [], ["sit_down"])]
@@ -49,7 +49,7 @@ DEPTH = "depth"
 'taxi park'
 """
 LENGTH = "length"
-"""Depth first with few tasks waiting at a time, then with twice as many (iterative deepening).
+"""Depth first with few pending tasks, then with twice as many (iterative deepening).
 
 >>> endless = Method("around", "rest", [], ["circle", "rest"])
 >>> ways = [endless, Method("sit", "rest", [], ["sit_down"])]
@@ -58,7 +58,7 @@ LENGTH = "length"
 ['sit_down']
 """
 CHEAPEST = "cheapest"
-"""The plan whose steps cost least in all (branch and bound).
+"""The plan with the lowest total cost (branch and bound).
 
 >>> ways = [Method("by_taxi", "go ?to", [], ["taxi ?to"]), Method("by_foot", "go ?to", [], ["walk ?to"])]
 >>> steps = [Operator("taxi ?to", cost=12), Operator("walk ?to", cost=1)]
@@ -87,7 +87,7 @@ class Step:
 
 
 Plan = list[Step]
-"""The steps that do a task, in their order.
+"""The steps that do a task, in order.
 
 >>> plan: Plan = HTNPlanner(operators=[Operator("wave ?to")]).generate("wave ada")
 >>> plan
@@ -99,7 +99,7 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Reason:
-    """Why something did not work, in words, with what it is about.
+    """Why something did not work, in words, with the task and condition concerned.
 
     >>> planner = HTNPlanner(operators=[Operator("open ?door", ["unlocked ?door"])])
     >>> planner.generate("open gate", [])
@@ -125,7 +125,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a search may spend before it gives up; ``None`` sets no bound.
+    """How much a search may spend before it gives up; ``None`` means no limit.
 
     >>> for nodes in (2, 20):
     ...     planner = HTNPlanner(operators=[Operator("wave")], budget=Budget(nodes=nodes))
@@ -136,10 +136,10 @@ class Budget:
 
     nodes: int | None = 1_000_000
     depth: int | None = 200_000
-    """Steps and decompositions in one line of the search."""
+    """Limit on steps and decompositions in one line of the search."""
     seconds: float | None = 30.0
     clock: Callable[[], float] = field(default=time.monotonic, compare=False)
-    """What the seconds are counted on."""
+    """The clock for the seconds."""
 
     def __post_init__(self) -> None:
         if self.seconds is not None and isnan(self.seconds):
@@ -148,7 +148,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a search.
+    """The result of a search.
 
     >>> planner = HTNPlanner([Method("greet", "meet ?who", [], ["wave ?who"])], [Operator("wave ?who")])
     >>> result = planner.solve("meet ada")
@@ -157,16 +157,16 @@ class Result:
     """
 
     outcome: str
-    """found | no_plan | gave_up; a search that gave up has shown nothing about whether a plan exists."""
+    """found | no_plan | gave_up; a search that gave up has proved nothing about whether a plan exists."""
     plan: Plan | None = None
     tree: Sequence[Mapping[str, Any]] = ()
-    """The decomposition as nodes in preorder, each with ``id`` and ``parent``; flat, so that depth has no limit."""
+    """The decomposition as nodes in preorder, each with ``id`` and ``parent``; flat, so that depth is unlimited."""
     reasons: tuple[Reason, ...] = ()
     nodes: int = 0
     proposals: Mapping[str, int] = field(default_factory=dict)
     """How many proposals of the model were ``accepted`` and ``rejected``."""
     cost: float | None = None
-    """What the plan costs, where the cheapest was looked for."""
+    """The cost of the plan, if the cheapest was searched for."""
 
     @property
     def found(self) -> bool:
@@ -174,7 +174,7 @@ class Result:
         return self.outcome == FOUND
 
     def to_data(self) -> dict[str, Any]:
-        """Return the result as plain data, with ``cost`` where the cheapest plan was looked for and one was found."""
+        """Return the result as plain data, with ``cost`` if the cheapest plan was searched for and found."""
         data: dict[str, Any] = {
             "outcome": self.outcome,
             "plan": None if self.plan is None else [step.to_data() for step in self.plan],
@@ -186,7 +186,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Choice:
-    """A way to do a task, as a ranking function sees it.
+    """A way to do a task, as passed to a ranking function.
 
     >>> def fewest_subtasks(task: Term, choice: Choice, state: object) -> int:
     ...     return len(choice.subtasks)
@@ -202,15 +202,15 @@ class Choice:
 
 
 class Rank(Protocol):
-    """Something that says which way to do a task is to be tried first."""
+    """Decides which way to do a task is tried first."""
 
     def __call__(self, task: Term, choice: Choice, state: Any, /) -> Any:
-        """Return a value to sort by: the lowest first, and ways of the same value in the order of the domain."""
+        """Return a sort key: the lowest is tried first, ways with equal keys in the order of the domain."""
 
 
 @dataclass(frozen=True)
 class RankedStrategy:
-    """A strategy that tries the ways to do a task in the order of what ``rank(task, choice, state)`` gives.
+    """A strategy that tries the ways to do a task in the order of ``rank(task, choice, state)``.
 
     >>> ways = [Method("by_taxi", "go ?to", [], ["taxi ?to"]), Method("by_foot", "go ?to", [], ["walk ?to"])]
     >>> by_foot_first = RankedStrategy(lambda task, choice, state: choice.method != "by_foot", strategy=DEPTH)
@@ -224,7 +224,7 @@ class RankedStrategy:
 
 
 class Decomposer(Protocol):
-    """Something that proposes subtasks for a task that no method fits, such as a language model."""
+    """Proposes subtasks for a task that no method fits, for example a language model."""
 
     def __call__(self, task: Any, state: Any, /) -> Sequence[Any] | None:
-        """Return subtasks as texts or tuples; anything that does not hold up is rejected."""
+        """Return subtasks as texts or tuples; invalid ones are rejected."""

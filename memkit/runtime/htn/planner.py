@@ -1,4 +1,4 @@
-"""The planner that callers hold: a domain, a budget, and what it has learned; and a model asked about one task."""
+"""The planner for callers: a domain, a budget, and what it has learned; and asking a model about a single task."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ from .search.solver import (
 from .verification.verify import verify
 
 _TRY = Budget(nodes=20_000, depth=20_000, seconds=5.0)
-"""What carrying one proposal out on a copy of the state may cost."""
+"""The budget for carrying out one proposal on a copy of the state."""
 _EXPLAINED = 1.0
-"""Seconds for finding words for a failure."""
+"""Seconds for explaining a failure."""
 
 
 class _Ready(NamedTuple):
@@ -60,11 +60,11 @@ class _Ready(NamedTuple):
     able: CompiledDomain
     """Without methods that lead nowhere."""
     parted: CompiledDomain
-    """The same, with methods in parts."""
+    """The same, with methods split into parts."""
 
 
 class HTNPlanner:
-    """Decomposes tasks by methods into operators; where no method applies it may ask a model.
+    """Decomposes tasks by methods into operators; if no method applies it may ask a model.
 
     >>> planner = HTNPlanner(
     ...     operators=[Operator("go ?to", ["not at ?to"], ["at ?to"])],
@@ -86,7 +86,7 @@ class HTNPlanner:
         budget: Budget | None = None,
         strategy: str | RankedStrategy = TURNS,
     ) -> None:
-        """Hold a domain; ``strategy`` is one of ``turns``, ``depth``, ``length`` and ``cheapest``, perhaps ranked."""
+        """Plan over a domain; ``strategy`` is ``turns``, ``depth``, ``length`` or ``cheapest``, optionally ranked."""
         rank, strategy = (
             (strategy.rank, strategy.strategy) if isinstance(strategy, RankedStrategy) else (None, strategy)
         )
@@ -97,7 +97,7 @@ class HTNPlanner:
         self.learned: list[Method] = list(learned)
         """Methods that came from accepted proposals."""
         self.learned_here: list[LearnedMethod] = []
-        """Those among them that this planner learned, with where they come from."""
+        """Those of them that this planner itself learned, with their origins."""
         self.last_result: Result | None = None
         self._promoted_only = promoted_only
         self._budget = budget or Budget()
@@ -109,19 +109,19 @@ class HTNPlanner:
 
     @property
     def reasons(self) -> list[str]:
-        """Return in words what stood in the way of the last plan."""
+        """Return in words what prevented the last plan."""
         return [] if self.last_result is None else [str(reason) for reason in self.last_result.reasons]
 
     def generate(self, task: object, state: object = None, *, objects: Mapping[str, str] | None = None) -> Plan | None:
-        """Return the steps that do the task from the state, or None; ``reasons`` then says why."""
+        """Return the steps that do the task from the state, or None; ``reasons`` then explains why."""
         return self.solve(task, state, objects=objects).plan
 
     def solve(self, task: object, state: object = None, *, objects: Mapping[str, str] | None = None) -> Result:
-        """Return the plan with its decomposition tree, or what stood in its way."""
+        """Return the plan with its decomposition tree, or what prevented it."""
         return self.solve_problem(self.problem(task, state, objects=objects))
 
     def problem(self, task: object, state: object = None, *, objects: Mapping[str, str] | None = None) -> Problem:
-        """Return what ``solve`` would solve: tasks, facts and objects read from what the caller wrote."""
+        """Return the problem that ``solve`` would solve: tasks, facts and objects parsed from the caller's notation."""
         try:
             start = self._start(state)
             tasks = self._tasks(task)
@@ -136,9 +136,9 @@ class HTNPlanner:
         return parse_state(state, self.domain.functions)
 
     def solve_problem(self, problem: Problem, *, explained: bool = True) -> Result:
-        """Return the plan for a problem with its decomposition tree, or what stood in its way.
+        """Return the plan for a problem with its decomposition tree, or what prevented it.
 
-        Where there is no plan, or the search gave up, ``explained`` works out how far each method comes.
+        If there is no plan, or the search gave up, ``explained`` computes how far each method gets.
         """
         result = self._searched(problem)
         if explained and not result.found:
@@ -161,7 +161,7 @@ class HTNPlanner:
             depth=self._budget.depth,
             reorder=self._reorder,
         )
-        # A ranking sees whole choices.
+        # A ranking needs whole choices.
         parted = setting if self._reorder is not None else replace(setting, compiled=ready.parted)
         found = search(parted, meter, self._strategy)
         if found.outcome != NO_PLAN or self._asking is None:
@@ -179,21 +179,21 @@ class HTNPlanner:
 
     @property
     def asks_model(self) -> bool:
-        """Return whether a model is asked where no method applies."""
+        """Return whether a model is asked if no method applies."""
         return self._asking is not None
 
     def executor(self, act: Act = call_function, **more: Any) -> Executor:
-        """Return what carries out the plans of this planner; ``more`` is as in :class:`execution.Executor`."""
+        """Return an executor for the plans of this planner; ``more`` is as in :class:`execution.Executor`."""
         return Executor(self, act, **more)
 
     def known_only(self, budget: Budget) -> HTNPlanner:
-        """Return a planner that knows the same, asks no model, and spends at most ``budget``."""
+        """Return a planner with the same methods that asks no model and spends at most ``budget``."""
         other = copy.copy(self)
         other._asking, other._budget = None, budget
         return other
 
     def over(self, domain: Domain) -> HTNPlanner:
-        """Return a planner like this one over another domain; what either learns, both know."""
+        """Return a planner like this one over another domain; they share what either learns."""
         other = copy.copy(self)
         other.domain, other._ready = domain, {}
         return other
@@ -201,7 +201,7 @@ class HTNPlanner:
     def _attempt(
         self, compiled: CompiledDomain, problem: Problem, find_members: Callable[[], Members], meter: Meter
     ) -> Attempt:
-        """Return a function that solves tasks from a state by known methods alone, with bounds of its own."""
+        """Return a function that solves tasks from a state by known methods alone, within its own limits."""
 
         def attempt(tasks: Sequence[Term], facts: Mapping[Term, None], numbers: Mapping[Term, Any]) -> Result:
             part = meter.part(_TRY)
@@ -238,7 +238,7 @@ class HTNPlanner:
     def _learn(
         self, problem: Problem, result: Result, members: Members, proposals: GapProposals, asking: Consultation
     ) -> None:
-        """Keep the proposals that a plan uses, now that the whole plan stands; the others were no help here."""
+        """Keep the proposals that a complete plan uses; the others were no help here."""
         used = {str(node.get("method")) for node in result.tree}
         if result.outcome != GAVE_UP:
             proposals.set_aside(used)
@@ -260,7 +260,7 @@ class HTNPlanner:
         return () if self._promoted_only else self.learned
 
     def _compiled(self, typed: bool) -> _Ready:
-        """Return what is made of the domain before any search; without learned methods, all its planners share it."""
+        """Return the domain as compiled before any search; without learned methods, all its planners share it."""
         if not self.usable:
             return self.domain.kept(("compiled", typed), lambda: _made_ready(self.domain, (), typed))
         if typed not in self._ready:
@@ -268,7 +268,7 @@ class HTNPlanner:
         return self._ready[typed]
 
     def _tasks(self, task: object) -> tuple[Term, ...]:
-        """Read one task or a list of them; a list of words whose first alone is a known task is one task."""
+        """Parse one task or a list of them; a list of words of which only the first is a known task is one task."""
         if (
             isinstance(task, list)
             and task
@@ -292,7 +292,7 @@ def _made_ready(domain: Domain, learned: Sequence[Method], typed: bool) -> _Read
 
 
 def _further(domain: Domain, learned: Sequence[Method]) -> list[Method]:
-    """Return the methods that a search has besides those of the domain."""
+    """Return the methods of a search in addition to those of the domain."""
     return [*goal_methods(domain), *(tested(method, domain) for method in learned)]
 
 
@@ -309,20 +309,20 @@ def llm_decompose(
     ask: Callable[[str], str] | None = None,
     domains: Iterable[Domain | Mapping[str, Any]] = (),
 ) -> list[str] | None:
-    """Return the subtasks that a model proposes for a task, or None where none of its answers holds up.
+    """Return a model's subtasks for a task, or None if none of its answers is valid.
 
-    It is put to the model once for each domain, with what that domain can do, and again with what was wrong with its
-    answer. Subtasks hold up in a domain when its operators carry them out from ``state`` on, every precondition
-    included, and what is declared of the task holds afterwards. After Chat-HTN (arXiv 2505.11814).
+    The model is asked once per domain, with what that domain can do, and again with the faults of its answer.
+    Subtasks are valid in a domain if its operators can carry them out from ``state``, including every precondition,
+    and the task's declared effects hold afterwards. After Chat-HTN (arXiv 2505.11814).
 
     Args:
         task: A term, as in ``"deliver book shop"``.
-        state: The facts that hold now; None for those that a domain begins with.
-        ask: The model: a text in, its answer out. Without one nobody is asked.
-        domains: What is known of acting, as ``Domain`` or as the data of a domain's file. Without any nothing holds.
+        state: The current facts; None for the initial ones of a domain.
+        ask: The model: takes a text, returns its answer. Without one nobody is asked.
+        domains: Planning domains, as ``Domain`` or as the data of a domain's file. Without any nothing is valid.
 
     Raises:
-        HtnError: A domain, the task or the state makes no sense.
+        HtnError: A domain, the task or the state is invalid.
 
     >>> domain = {"name": "house", "operators": [{"name": "open", "parameters": "?what", "add": ["open ?what"]}]}
     >>> llm_decompose("air window", [], ask=lambda question: '{"subtasks": ["open window"]}', domains=[domain])

@@ -1,1 +1,1 @@
-"""Domains made ready for a search: joins, generated functions, and preconditions pulled up."""
+"""Prepares domains for search: joins, generated functions, and pulled-up preconditions."""

@@ -13,10 +13,10 @@ For the method ``m_via`` of ``get_to ?v ?to`` with the condition ``road ?x ?to``
                 yield source, (v0, v1, v2), (('get_to', v0, v2), ('drive', v0, v2, v1)), 2
         return expand
 
-``link`` is called once for each problem, ``expand`` for each task.
+``link`` is called once per problem, ``expand`` once per task.
 
-Most of the time that a new domain costs goes into Python's parser, so the text is short: tests that follow each other
-stand in one line, and there are no brackets that it could do without.
+Most of the cost of a new domain is Python's parser, so the text is short: consecutive tests are on one line, and
+there are no unnecessary brackets.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ NO_VALUE = float("nan")
 
 
 def reckon(operator: str, left: float, right: float) -> float:
-    """Return what two numbers come to; NaN for a division by zero and for what is too large."""
+    """Return the result of an operation on two numbers; NaN for a division by zero or a result that is too large."""
     if operator == "+":
         found = left + right
     elif operator == "-":
@@ -69,12 +69,12 @@ def reckon(operator: str, left: float, right: float) -> float:
 
 
 def differ(left: float, right: float) -> bool:
-    """Return whether two numbers have values, and not the same."""
+    """Return whether two numbers both have a value, and differ."""
     return left < right or left > right
 
 
 def are_possible(changes: Sequence[tuple[Any, float]]) -> bool:
-    """Return whether every fluent gets a value, and none of them two."""
+    """Return whether every fluent gets a value, and none gets two."""
     return all(value == value for _, value in changes) and len({fluent for fluent, _ in changes}) == len(changes)
 
 
@@ -82,9 +82,9 @@ class Own(Enum):
     """Tasks of the search itself, which no domain can name."""
 
     UNORDERED = 1
-    """Do tasks in an order still to be chosen: their terms, what each waits for, and which are done, as bits."""
+    """Performs tasks in an order yet to be chosen: their terms, what each waits for, and which are done, as bits."""
     GOAL = 2
-    """See that the goal is reached."""
+    """Checks that the goal is reached."""
 
 
 _TOOLS = {
@@ -95,9 +95,9 @@ _TOOLS = {
     "differ": differ,
     "are_possible": are_possible,
 }
-"""What generated functions use."""
+"""The globals of generated functions."""
 _DEEPEST_LOOP = 12
-"""CPython refuses more than 20 blocks inside each other; deeper joins go on in a function of their own."""
+"""CPython rejects more than 20 nested blocks; deeper joins continue in another function."""
 
 
 class Function:
@@ -109,13 +109,13 @@ class Function:
         self._bound: list[str] = []
         self._lines = [f"def {name}(task):"]
         self._loops = 0
-        """How many loops are open."""
+        """The number of open loops."""
         self._leaving: list[str] = []
-        """Expressions for when to leave, not written yet: those that follow each other make one test."""
+        """Expressions for leaving that are not written yet: consecutive ones form one test."""
         self._parts: list[str] = []
 
     def line(self, text: str, deeper: int = 0) -> None:
-        """Add a line at the present depth."""
+        """Add a line at the current depth."""
         if self._leaving:
             tests, self._leaving = " or ".join(self._leaving), []
             self.line(f"if {tests}:")
@@ -123,11 +123,11 @@ class Function:
         self._lines.append("    " * (self._loops + 1 + deeper) + text)
 
     def leave_if(self, failing: str) -> None:
-        """Go on to the next candidate if an expression is true."""
+        """Skip to the next candidate if an expression is true."""
         self._leaving.append(failing)
 
     def head(self, args: Sequence[Any] | None, types: Types) -> None:
-        """Take the arguments of the task apart, and leave where they do not fit; None stands for any arguments."""
+        """Unpack the task's arguments, and leave if they do not fit; None stands for any arguments."""
         if args is None:
             return
         self.leave_if(f"len(task) != {len(args) + 1}")
@@ -153,7 +153,7 @@ class Function:
         self._bound.extend(new_variables(move))
 
     def text(self) -> str:
-        """Return the finished function and the parts it goes on in."""
+        """Return the finished function and its continuations."""
         return "\n".join([*self._parts, *self._lines])
 
     def _open_loop(self, move: Copy | Match | Each, types: Types, changing: Container[str]) -> None:
@@ -161,7 +161,7 @@ class Function:
         candidates = loop.candidates
         if isinstance(move, Match):
             self.line(f"found = {candidates}")
-            # Steps may change such facts before the next candidate is asked for.
+            # Steps may change such facts before the next candidate is requested.
             candidates = "list(found)" if move.condition.atom[0] in changing else "found"
             self._tick("found")
         elif isinstance(move, Each):
@@ -172,12 +172,12 @@ class Function:
             self.leave_if(misses(test))
 
     def _tick(self, candidates: str) -> None:
-        """Look at the clock now and then inside a loop inside a loop; each pass of an outermost one is a node."""
+        """Check the clock now and then in a nested loop; each pass of an outermost one is a node."""
         if self._loops:
             self.line(f"tick(len({candidates}))")
 
     def _go_on_elsewhere(self) -> None:
-        """Go on in a further function, which is given what is bound so far."""
+        """Continue in another function, which receives what is bound so far."""
         arguments = ", ".join(["task", *(self.names.variable(name) for name in self._bound)])
         name = f"part{len(self._parts)}"
         self.line(f"yield from {name}({arguments})")
@@ -210,7 +210,7 @@ def program(function: Function, title: str) -> GeneratedFunction:
 
 @lru_cache(maxsize=2048)
 def _code(text: str, title: str) -> CodeType:
-    """Return compiled text; planners made anew for a known domain, one for each request perhaps, find it compiled."""
+    """Return the compiled text, cached for new planners of a known domain, of which each request may make one."""
     return compile(text, f"<{title!r}>", "exec")
 
 
@@ -240,7 +240,7 @@ def _subtasks(method: Method, names: LoopNames) -> str:
 
 
 def operator_program(operator: Operator) -> GeneratedFunction:
-    """Return the function of an operator: it changes the state and returns the values, or None where it cannot."""
+    """Return the function of an operator: it changes the state and returns the values, or None if it cannot."""
     names = LoopNames()
     function = Function("apply", names)
     parameters = [parameter.name for parameter in operator.parameters]
@@ -263,7 +263,7 @@ def operator_program(operator: Operator) -> GeneratedFunction:
 
 
 def _write_effect(effect: Effect, function: Function) -> None:
-    """Collect what an effect does; its conditions and numbers are those before the step."""
+    """Collect what an effect does; its conditions and numbers refer to the state before the step."""
     if isinstance(effect, Change):
         function.line(f"changes.append({_change(effect, function.names)})")
         return
@@ -284,7 +284,7 @@ def _change(change: Change, names: LoopNames) -> str:
 
 
 def cost_program(operator: Operator) -> GeneratedFunction:
-    """Return the function that gives the cost of a step in the state before it, NaN where that has no value."""
+    """Return the function for the cost of a step in the state before it, NaN if that has no value."""
     names = LoopNames()
     function = Function("cost", names)
     types: Types = {}
@@ -294,7 +294,7 @@ def cost_program(operator: Operator) -> GeneratedFunction:
 
 
 def method_variables(method: Method) -> tuple[str, ...]:
-    """Return the variables of a method: those of its task, then the others as they occur."""
+    """Return the variables of a method: those of its task, then the others in order of occurrence."""
     found = [arg for arg in method.head.args if is_variable(arg)]
     found += [name for condition in method.preconditions for name in condition_variables(condition)]
     found += [name for step in method.steps for name in variables_of(step)]
@@ -302,6 +302,6 @@ def method_variables(method: Method) -> tuple[str, ...]:
 
 
 def computed(function: Callable[..., Any], method: str) -> Callable[[Any, Term], Sequence[Term] | None]:
-    """Return the function that gives a method's subtasks, as one of the state and the arguments."""
+    """Return the function for a method's subtasks, in the form of one of the state and the arguments."""
     call = state_function(function)
     return lambda view, args: computed_subtasks(call(view, args), method)

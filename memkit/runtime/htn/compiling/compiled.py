@@ -1,4 +1,4 @@
-"""Operators and methods made ready for the search, whole or in parts, and words for where they fail."""
+"""Operators and methods compiled for the search, whole or in parts, with texts for where they fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CompiledOperator:
 
     source: Operator
     uses: int = 0
-    """How often it was carried out without generated code."""
+    """How often it was applied without generated code."""
 
     @cached_property
     def program(self) -> GeneratedFunction:
@@ -41,12 +41,12 @@ class CompiledMethod:
     types: Types
     """The types that a variable must have by declaration, by predicates and by subtasks."""
     changing: frozenset[str]
-    """The predicates whose facts steps change."""
+    """The predicates whose facts some step changes."""
     variables: tuple[str, ...]
     needs: NeedsFrom
-    """Gives what its subtasks from a position on need when these begin."""
+    """Returns the needs of its subtasks from a position on, at the time when these begin."""
     whole: CompiledMethod | None = None
-    """The method that this is a part of."""
+    """The method of which this is a part."""
     uses: int = 0
     """How often it was expanded without generated code."""
     _programs: dict[tuple[Any, ...], GeneratedFunction] = field(default_factory=dict, repr=False)
@@ -57,7 +57,7 @@ class CompiledMethod:
         return tuple(sorted(self.needs(0), key=str))
 
     def moves(self, sizes: Sizes) -> tuple[Move, ...]:
-        """Return its conditions in the order that is cheapest for a state."""
+        """Return its conditions in the cheapest order for a state."""
         own = self.source.preconditions
         conditions = (*own, *(each for each in self.pulled if each not in own))
         return arrange(conditions, self.source.head.args, self.variables, self.types, sizes)
@@ -72,7 +72,7 @@ class CompiledMethod:
 
 @dataclass(frozen=True)
 class CompiledDomain:
-    """Everything the search looks up by name."""
+    """Everything that the search looks up by name."""
 
     domain: Domain
     operators: Mapping[str, CompiledOperator]
@@ -82,10 +82,10 @@ class CompiledDomain:
 def compile_domain(
     domain: Domain, learned: Sequence[Method] = (), *, typed: bool = False, as_written: bool = False
 ) -> CompiledDomain:
-    """Return the domain ready for the search; learned methods come after all others of their task.
+    """Return the domain compiled for the search; learned methods come after all others of their task.
 
-    ``typed`` says that every object has one declared type. ``as_written`` leaves out what is pulled up: a method then
-    applies where its own conditions hold.
+    ``typed`` means that every object has one declared type. ``as_written`` omits pulled-up preconditions: a method
+    then applies if its own conditions hold.
     """
     sources = sorted((*domain.methods, *learned), key=lambda each: each.learned)
     changing = changing_predicates(domain)
@@ -103,7 +103,7 @@ def compile_domain(
 
 
 def compile_method(method: Method, domain: Domain) -> CompiledMethod:
-    """Return a single method ready to be expanded, without what its subtasks need."""
+    """Return a single method ready to be expanded, without the needs of its subtasks."""
     return _compiled(method, expected_types(method, domain), changing_predicates(domain), _nothing)
 
 
@@ -115,7 +115,7 @@ def compile_part(method: Method, whole: CompiledMethod, needs: NeedsFrom, domain
 
 
 def compile_goal(goal: Sequence[Condition], domain: Domain) -> CompiledMethod:
-    """Return a goal as what has to hold for a last task without subtasks."""
+    """Return a goal as the conditions of a final task without subtasks."""
     return compile_method(Method("goal", Head("goal"), goal), domain)
 
 
@@ -150,7 +150,7 @@ def expected_types(method: Method, domain: Domain) -> dict[str, list[str]]:
 
 
 def split(compiled: CompiledDomain) -> CompiledDomain:
-    """Return a domain whose methods are cut where variables that nothing binds first occur."""
+    """Return a domain whose methods are cut where otherwise unbound variables first occur."""
     found: dict[str, list[CompiledMethod]] = {task: [] for task in compiled.methods}
     for number, method in enumerate(each for methods in compiled.methods.values() for each in methods):
         steps = method.source.subtasks
@@ -167,7 +167,7 @@ def split(compiled: CompiledDomain) -> CompiledDomain:
 def _parts(
     method: CompiledMethod, subtasks: Sequence[Term], cuts: Sequence[int], number: int
 ) -> Iterator[tuple[Method, NeedsFrom]]:
-    """Yield the parts of a method, each of which ends with the task of the next, and what each needs."""
+    """Yield the parts of a method, each ending with the task of the next, and the needs of each."""
     source = method.source
     kinds = source.types
     head, conditions = source.head, source.preconditions
@@ -178,7 +178,7 @@ def _parts(
         steps = subtasks[start:end]
         known.update(dict.fromkeys(_variables(steps)))
         later = dict.fromkeys(_variables(subtasks[end:]))
-        # No name in a file and no proposal holds a space.
+        # No name in a file or a proposal contains a space.
         rest = Head(f"{source.name} {number} {end}", tuple(name for name in known if name in later))
         used = dict.fromkeys([*known, *rest.args])
         part = Method(
@@ -194,7 +194,7 @@ def _parts(
 
 
 def _needs_of(whole: CompiledMethod, start: int, known: frozenset[str], further: int) -> Needs:
-    """Return what a part that begins with a subtask needs then, as far as it knows the variables."""
+    """Return the needs of a part beginning with a subtask, as far as its variables are known."""
     return frozenset(each for each in whole.needs(start + further) if known.issuperset(condition_variables(each)))
 
 

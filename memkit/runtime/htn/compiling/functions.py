@@ -1,11 +1,11 @@
-"""Operators and methods carried out without generated code, for the first times that they are used.
+"""Executes operators and methods without generated code for their first uses.
 
-A generated function is several times as fast, but Python's parser takes longer for its text than dozens of uses take
-this way, and most problems use most methods less often. Both make the same moves in the same order, so that a plan does
-not depend on which was used.
+A generated function is several times as fast, but parsing its text takes Python longer than dozens of uses this way,
+and most problems use most methods less often. Both make the same moves in the same order, so that a plan does not
+depend on which was used.
 
-What is known at some point is a row: constants, then the task, then each fact that was found, part by part. Everything
-that is looked up, tested or made is read off positions of the row.
+The values known at some point form a row: constants, then the task, then each fact found, element by element.
+Everything that is looked up, tested or made is read from positions of the row.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ Row = tuple[Any, ...]
 _Read = Callable[[Row], Any]
 _Passes = Callable[[Row], bool]
 _MOST_STAGES = 40
-"""Stages are nested calls here; what has more goes on in generated code, however seldom it is used."""
+"""Stages are nested calls here; longer chains use generated code, however rarely they run."""
 
 
 class _Stage(NamedTuple):
-    """Candidates, which make a row longer, and what the longer row must pass."""
+    """Candidates that extend a row, and the tests of the extended row."""
 
     find: Callable[[Row], Collection[Any]]
     are_facts: bool
-    """Whether candidates are facts, which enter the row part by part, and not single objects."""
+    """Whether candidates are facts, which enter the row element by element, rather than single objects."""
     tests: list[_Passes]
 
 
 class _Layout:
-    """Where in a row everything is, while it grows stage by stage."""
+    """The positions of all values in a row, while it grows stage by stage."""
 
     def __init__(self, world: World, types: Types, args: Sequence[Any], terms: Iterable[Term]) -> None:
         """Lay out the constants that occur in ``terms``, and a task with the arguments ``args``."""
         self.stages: list[_Stage] = []
         self.tests: list[_Passes] = []
-        """What the task must pass before anything is looked up."""
+        """Tests on the task before anything is looked up."""
         self._world, self._types = world, types
-        # 1, 1.0 and True are equal, but facts shall come out as they were written.
+        # 1, 1.0 and True are equal, but facts must come out as they were written.
         parts = (part for term in (*terms, (None, *args)) for part in (term[0], *filter(_is_constant, term[1:])))
         self._constants = {key: at for at, key in enumerate(dict.fromkeys((type(part), part) for part in parts))}
         self.constants = tuple(part for _, part in self._constants)
         self._places: dict[str, int] = {}
-        self._length = len(self.constants) + 1  # the name of the task, which nothing asks for
+        self._length = len(self.constants) + 1  # the name of the task, which nothing reads
         for arg in args:
             self._meet(arg)
 
     def move(self, move: Move, changing: Container[Any]) -> None:
-        """Add a test, or candidates for what has no value yet."""
+        """Add a test, or candidates for something that has no value yet."""
         if isinstance(move, Test):
             self._latest.append(self._test(move.condition))
         elif isinstance(move, Copy):
@@ -83,7 +83,7 @@ class _Layout:
         return (lambda row: (row[places[0]],)) if places else (lambda row: ())
 
     def read_fact(self, fact: Term) -> _Read:
-        """Return what reads a fact, or a task, off a row; its name is never a variable."""
+        """Return a reader of a fact, or a task, from a row; its name is never a variable."""
         name = self._constants[type(fact[0]), fact[0]]
         places = [name, *map(self._at, fact[1:])]
         return itemgetter(*places) if len(places) > 1 else lambda row: (row[name],)
@@ -96,7 +96,7 @@ class _Layout:
         return self._places[part] if is_variable(part) else self._constants[type(part), part]
 
     def _meet(self, part: Any) -> None:
-        """Take a part in at the end of the row: the value of a variable, or what must be the same as is known."""
+        """Add an element at the end of the row: the value of a variable, or a repetition of a known value."""
         if part in self._places or not is_variable(part):
             self._latest.append(_are_same(self._at(part), self._length, True))
         else:
@@ -116,7 +116,7 @@ class _Layout:
         return _is_in(self.read_fact(condition.atom), self._world.facts.facts, condition.positive)
 
     def _like(self, move: Match, changing: Container[Any]) -> Callable[[Row], Collection[Term]]:
-        """Return what finds the facts that agree with what is known."""
+        """Return a lookup for the facts that agree with the known values."""
         atom, facts = move.condition.atom, self._world.facts
         shape = (atom[0], len(atom))
         given = tuple(at for at, part in enumerate(atom) if at > 0 and part not in move.new)
@@ -127,7 +127,7 @@ class _Layout:
         else:
             everything = facts.all(shape)
             find = lambda row: everything  # noqa: E731
-        # Steps may change such facts before the next candidate is asked for.
+        # Steps may change such facts before the next candidate is requested.
         return (lambda row: list(find(row))) if atom[0] in changing else find
 
 
@@ -144,7 +144,7 @@ def _are_same(left: int, right: int, wanted: bool) -> _Passes:
 
 
 def applied_by_rows(operator: Operator, world: World) -> Callable[[Term], Term | None] | None:
-    """Return what carries a step out, or None where the operator has parts that need generated code."""
+    """Return a function that applies a step, or None if the operator has parts that need generated code."""
     conditions = list(conjuncts(operator.preconditions))
     if operator.any_arguments or operator.effects_more or not _are_plain(conditions):
         return None
@@ -174,7 +174,7 @@ def applied_by_rows(operator: Operator, world: World) -> Callable[[Term], Term |
 def expanded_by_rows(
     method: Method, moves: Sequence[Move], types: Types, changing: Container[Any], world: World, source: object
 ) -> Callable[[Term], Iterator[Any]] | None:
-    """Return what yields each way to apply a method, or None where the method has parts that need generated code."""
+    """Return a generator of the ways to apply a method, or None if it has parts that need generated code."""
     steps, conditions = method.subtasks, [move.condition for move in moves]
     if method.any_arguments or callable(steps) or not _are_plain(conditions):
         return None
@@ -214,7 +214,7 @@ def expanded_by_rows(
 
 
 def expected_rows(moves: Sequence[Move], world: World) -> float:
-    """Return about how many candidates a method's moves look at."""
+    """Return the approximate number of candidates that a method's moves examine."""
     found = 1.0
     for move in moves:
         if isinstance(move, Match):
@@ -231,7 +231,7 @@ def _are_plain(conditions: Iterable[Condition]) -> bool:
 
 
 def _term_of(condition: Condition) -> Term:
-    """Return a condition's parts as a term, as far as it is one."""
+    """Return the elements of a condition as a term, as far as it is one."""
     if isinstance(condition, Equal):
         return ("=", condition.left, condition.right)
     assert isinstance(condition, Literal)
@@ -239,24 +239,24 @@ def _term_of(condition: Condition) -> Term:
 
 
 Apply = Callable[[Term], Term | None]
-"""Carries a step out and returns the values of its parameters, or None where it cannot be done."""
+"""Applies a step and returns the values of its parameters, or None if it is impossible."""
 Charging = Callable[[str, Apply, World], Apply]
-"""Makes an operator's function into one that also pays for the step."""
+"""Extends an operator's function to pay for the step."""
 Expansion = tuple[CompiledMethod | None, Term, Sequence[Term], int]
-"""The method (or an accepted proposal; None where no choice of a method was made), the values of its variables, what
-comes first now, and how many subtasks the method has."""
+"""The method (or an accepted proposal; None if no method was chosen), the values of its variables, the subtasks that
+come first now, and how many subtasks the method has."""
 Expand = Callable[[Term], Iterator[Expansion]]
 
 USES = 60
-"""How often a method or an operator is used before code is generated for it."""
+"""The number of uses of a method or an operator after which code is generated for it."""
 _LINKED = 15
-"""As how many uses it counts to get ready for one more search without generated code."""
+"""Setting up for one more search without generated code counts as this many uses."""
 ROWS = 1_000
-"""How many candidates a method may look at without generated code."""
+"""The most candidates that a method may examine without generated code."""
 
 
 class Functions:
-    """What a search calls for a step or a task."""
+    """The functions that a search calls for a step or a task."""
 
     def __init__(
         self,
@@ -283,7 +283,7 @@ class Functions:
         return (apply if self._charging is None else self._charging(name, apply, self._world)), operator
 
     def _applied(self, name: str, operator: CompiledOperator) -> Apply:
-        """Return an operator's function; one that goes by rows has the generated one take its place in time."""
+        """Return an operator's function; the interpreted one is eventually replaced by the generated one."""
         slow = None if operator.uses >= USES else applied_by_rows(operator.source, self._world)
         if slow is None:
             return operator.program.link(self._world, operator)
@@ -307,7 +307,7 @@ class Functions:
     def _when_tried(
         self, expanders: list[Expand], at: int, method: CompiledMethod, source: CompiledMethod | None
     ) -> Expand:
-        """Return what makes a method's function once it is tried, and puts that in its own place."""
+        """Return a function that builds a method's function on first use, and replaces itself by it."""
 
         def expand(task: Term) -> Iterator[Expansion]:
             if expanders[at] is expand:
@@ -319,7 +319,7 @@ class Functions:
     def _expander(
         self, expanders: list[Expand], at: int, method: CompiledMethod, source: CompiledMethod | None
     ) -> Expand:
-        """Return a method's function; one that goes by rows puts the generated one in its place in time."""
+        """Return a method's function; the interpreted one is eventually replaced by the generated one."""
         moves, world = method.moves(self._size), self._world
 
         def generated() -> Expand:
@@ -346,7 +346,7 @@ class Functions:
 
 
 def next_of_unordered(task: Term) -> Iterator[Expansion]:
-    """Yield each task that may come next, followed by the others; what is met again is recognised by what is left."""
+    """Yield each task that may come next, followed by the others; repetitions are recognised by what is left."""
     _, steps, before, done = task
     for at, step in enumerate(steps):
         if not done >> at & 1 and before[at] & ~done == 0:
@@ -356,7 +356,7 @@ def next_of_unordered(task: Term) -> Iterator[Expansion]:
 
 
 class _Lazy(dict[Any, Any]):
-    """Makes the value of a key when it is first asked for."""
+    """Computes the value of a key on first access."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         super().__init__()
@@ -368,12 +368,12 @@ class _Lazy(dict[Any, Any]):
 
 
 class Costs:
-    """Adds up what has been paid, and knows for each task a bound below its cost."""
+    """Adds up costs, and knows a lower bound on the cost of each task."""
 
     def __init__(self, compiled: CompiledDomain) -> None:
         self.paid = 0.0
         self.most = inf
-        """What a plan must cost less than to be of interest."""
+        """The upper bound that a plan's cost must stay below to be of interest."""
         self._compiled = compiled
         self._least = _least_costs(compiled)
 
@@ -382,7 +382,7 @@ class Costs:
         cost = self._cost_function(name, world)
 
         def charge(task: Term) -> Term | None:
-            # An operator that does not fit its arguments has no cost either; the step itself finds that out.
+            # An operator that does not fit its arguments has no cost either; the step itself detects that.
             due = cost(task)
             values = apply(task)
             if values is not None:
@@ -397,7 +397,7 @@ class Costs:
         return charge
 
     def least(self, task: Term) -> float:
-        """Return what a task costs at least, however it is done."""
+        """Return a lower bound on the cost of a task, however it is done."""
         if task[0] is Own.UNORDERED:
             _, steps, _, done = task
             return sum(self.least(step) for at, step in enumerate(steps) if not done >> at & 1)
@@ -412,7 +412,7 @@ class Costs:
 
 
 def _least_costs(compiled: CompiledDomain) -> dict[Any, float]:
-    """Return the least that each task can cost: the cheapest method, each by its cheapest subtasks."""
+    """Return the lowest cost of each task: its cheapest method, with the cheapest subtasks."""
     found: dict[Any, float] = dict.fromkeys(compiled.methods, inf)
     for name, operator in compiled.operators.items():
         cost = operator.source.cost

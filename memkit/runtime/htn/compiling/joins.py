@@ -1,4 +1,4 @@
-"""Conditions as moves and as Python: the order that looks at few candidates, and the expressions of generated code."""
+"""Conditions as moves and as Python: an order that examines few candidates, and the expressions of generated code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .state import StateView
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """Goes on if a condition, all of whose variables are bound, holds."""
+    """Continues if a condition, all of whose variables are bound, holds."""
 
     __test__ = False
 
@@ -55,7 +55,7 @@ class Each:
     """Binds a variable to every object of a type."""
 
     condition: Literal
-    """The type as a condition, for words about it."""
+    """The type as a condition, for use in messages."""
     variable: str
 
 
@@ -63,7 +63,7 @@ Move = Test | Copy | Match | Each
 
 
 Sizes = Callable[[Term, Sequence[int]], float]
-"""About how many facts look like a term, when its parts at some positions are given."""
+"""The approximate number of facts matching a term whose elements at some positions are given."""
 
 
 def arrange(
@@ -73,10 +73,10 @@ def arrange(
     types: Mapping[str, Sequence[str]],
     sizes: Sizes,
 ) -> tuple[Move, ...]:
-    """Return the moves that find every way in which conditions hold, the cheapest first.
+    """Return the moves that find every way to satisfy conditions, cheapest first.
 
-    ``head`` are the variables that are bound at the start, ``wanted`` those that must be bound at the end though
-    perhaps no condition binds them.
+    ``head`` are the variables bound at the start, ``wanted`` those that must be bound at the end even if no
+    condition binds them.
     """
     left = [(each, condition_variables(each)) for each in conjuncts(conditions)]
     bound, moves = set(head), list[Move]()
@@ -130,9 +130,9 @@ _INVERSE = {"<": ">=", "<=": ">", ">=": "<", ">": "<="}
 
 
 class LoopNames:
-    """Gives everything that a generated function refers to a name of its own.
+    """Assigns names to everything that a generated function refers to.
 
-    Text of a domain gets into the code only through ``repr``, and other values only by reference.
+    Text of a domain enters the code only through ``repr``, and other values only by reference.
     """
 
     def __init__(self, outer: LoopNames | None = None, own: Iterable[str] = ()) -> None:
@@ -146,7 +146,7 @@ class LoopNames:
             self._variables[name] = self._take("v")
 
     def inner(self, parameters: Sequence[Parameter]) -> LoopNames:
-        """Return the names inside a quantifier, whose variables are others than those of the same name outside."""
+        """Return the names inside a quantifier, whose variables shadow those of the same name outside."""
         return LoopNames(self, [parameter.name for parameter in parameters])
 
     def variable(self, name: str) -> str:
@@ -156,16 +156,16 @@ class LoopNames:
         return self._variables[name]
 
     def fetched(self, expression: str, stem: str) -> str:
-        """Return a name for what an expression gives once and for all."""
+        """Return a name for the constant value of an expression."""
         if expression not in self._fetched:
             name = self._fetched[expression] = self._take(stem)
             self.setup.append(f"{name} = {expression}")
         return self._fetched[expression]
 
     def constant(self, value: object) -> str:
-        """Return an expression for a value that is known beforehand."""
+        """Return an expression for a value known in advance."""
         if isinstance(value, str):
-            return repr(str.__str__(value))  # the plain text, whatever a subclass makes of repr
+            return repr(str.__str__(value))  # the plain text, whatever a subclass does in repr
         name = self._take("k")
         self.constants[name] = value
         return name
@@ -175,11 +175,11 @@ class LoopNames:
         return self.variable(part) if is_variable(part) else self.constant(part)
 
     def values(self, parts: Iterable[Any]) -> str:
-        """Return an expression for the tuple of several values."""
+        """Return an expression for a tuple of several values."""
         return tuple_of(map(self.value, parts))
 
     def fact(self, atom: Term) -> str:
-        """Return an expression for a fact; what it says of its objects may be variable, its predicate is not."""
+        """Return an expression for a fact; its arguments may be variable, its predicate is not."""
         return tuple_of([self.constant(atom[0]), *map(self.value, atom[1:])])
 
     def members(self, kind: str) -> str:
@@ -192,20 +192,20 @@ class LoopNames:
 
 
 def tuple_of(written: Iterable[str]) -> str:
-    """Return an expression for the tuple of what several expressions give."""
+    """Return an expression for the tuple of the values of several expressions."""
     parts = list(written)
     return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
 def failing(condition: Condition, names: LoopNames) -> str:
-    """Return an expression that is true where a condition does not hold."""
+    """Return an expression that is true if a condition does not hold."""
     if isinstance(condition, Literal | Equal):
         return formula(negated(condition), names)
     return f"not ({formula(condition, names)})"
 
 
 def formula(condition: Condition, names: LoopNames) -> str:
-    """Return an expression that is true where a condition holds.
+    """Return an expression that is true if a condition holds.
 
     >>> formula(Literal(("at", "?x", "home"), positive=False), LoopNames())
     "('at', v0, 'home') not in held"
@@ -237,7 +237,7 @@ def _comparison(condition: Compare, names: LoopNames) -> str:
 
 
 def number(value: Number, names: LoopNames) -> str:
-    """Return an expression for a number, which comes to NaN where it has no value."""
+    """Return an expression for a number, which is NaN if it has no value."""
     if isinstance(value, Arithmetic):
         return f"reckon({value.operator!r}, {number(value.left, names)}, {number(value.right, names)})"
     if isinstance(value, tuple):
@@ -246,7 +246,7 @@ def number(value: Number, names: LoopNames) -> str:
 
 
 def every_way(parameters: Sequence[Parameter], condition: Condition, names: LoopNames) -> str:
-    """Return the clauses of a comprehension that goes through the objects for which a condition holds."""
+    """Return the comprehension clauses that iterate over the objects satisfying a condition."""
     own = [parameter.name for parameter in parameters]
     types = {parameter.name: (parameter.type,) for parameter in parameters}
     conditions = list(conjuncts([condition]))
@@ -263,7 +263,7 @@ def every_way(parameters: Sequence[Parameter], condition: Condition, names: Loop
 
 
 def _for_all(condition: ForAll, names: LoopNames) -> str:
-    """Go only through objects for which the facts hold that the inner condition wants not to hold."""
+    """Iterate only over objects for which the facts hold that the inner condition negates."""
     inner = condition.condition
     parts = inner.conditions if isinstance(inner, Some) else (inner,)
     guards = tuple(Literal(each.atom) for each in parts if isinstance(each, Literal) and not each.positive)
@@ -288,7 +288,7 @@ class Loop:
 
 
 def loop_of(move: Copy | Match | Each, types: Types, names: LoopNames) -> Loop:
-    """Return the loop that goes through what a move finds."""
+    """Return the loop over what a move finds."""
     tests = [
         test for name in new_variables(move) for test in type_tests(names.variable(name), types.get(name, ()), names)
     ]
@@ -311,13 +311,13 @@ def type_tests(value: str, kinds: Sequence[str], names: LoopNames) -> list[Sides
 
 
 def misses(test: Sides) -> str:
-    """Return an expression that is true where a test fails."""
+    """Return an expression that is true if a test fails."""
     left, how, right = test
     return f"{left} {'!=' if how == '==' else 'not in'} {right}"
 
 
 def _facts_like(atom: Term, new: Sequence[str], names: LoopNames) -> str:
-    """Return an expression for the facts that agree with the parts of an atom that are bound already."""
+    """Return an expression for the facts that agree with the elements of an atom that are already bound."""
     shape = f"({names.constant(atom[0])}, {len(atom)})"
     given = [at for at, part in enumerate(atom) if at > 0 and part not in new]
     if not given:
@@ -328,7 +328,7 @@ def _facts_like(atom: Term, new: Sequence[str], names: LoopNames) -> str:
 
 
 def state_function(function: Callable[..., Any]) -> Callable[[StateView, Term], Any]:
-    """Return a caller's function as one of the state and the arguments, which it is given only if it takes them."""
+    """Return a caller of a user's function with the state and, only if it takes them, the arguments."""
     if _takes_arguments(function):
         return lambda view, args: function(view, *args)
     return lambda view, args: function(view)

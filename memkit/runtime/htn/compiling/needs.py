@@ -1,8 +1,8 @@
-"""What must hold before a task, read off everything it may consist of: preconditions pulled up to the methods.
+"""Needs of tasks, derived from everything they may consist of: preconditions pulled up to the methods.
 
 A condition of a step is needed before a task already if no earlier step of the task can make it true. So a method can
-be refused, and its variables bound, by what only its steps say. Of a task with several methods that is needed which
-all of them need; recursion is worked out to the greatest fixpoint.
+be rejected, and its variables bound, because of its steps alone. A task with several methods needs what all of them
+need; recursion is solved as the greatest fixpoint.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ..language.terms import Term, is_variable
 from .joins import Types
 
 Call = tuple[Any, int]
-"""The name of a task and how many arguments it is given."""
+"""The name of a task and its number of arguments."""
 Needs = frozenset[Literal | Equal]
-"""Conditions over the arguments of a call, which are written ``?0``, ``?1``, …"""
+"""Conditions on the arguments of a call, written ``?0``, ``?1``, …"""
 _MOST_NEEDS = 200
-"""A task with more needs than this has passed its arguments around in many orders; it is left alone."""
+"""A task with more needs than this has passed its arguments around in many orders; it is skipped."""
 _MOST_SUBTASKS = 500
-"""A method with more subtasks than this is left alone too: each of them would be held against all before it."""
+"""A method with more subtasks than this is skipped too: each of them would be compared with all before it."""
 
 
 @dataclass(frozen=True)
 class PossibleChange:
-    """A kind of fact that a task may change: constants where it is certain, types where it is not."""
+    """A kind of fact that a task may change: constants if certain, otherwise types."""
 
     positive: bool
     name: Any
@@ -40,16 +40,16 @@ class PossibleChange:
 
 
 Kinds = Mapping[tuple[bool, Any, int], Sequence[PossibleChange]]
-"""Effects by whether they make a fact true, its name, and how many arguments it has."""
+"""Effects by whether they make a fact true, its name, and its number of arguments."""
 
 
 class PulledUp:
     """The two fixpoints: what tasks may change, and what they need."""
 
     def __init__(self, domain: Domain, methods: Sequence[Method], types: Mapping[int, Types], typed: bool) -> None:
-        """Work out what all tasks need; methods go by their position, here and in ``types``.
+        """Compute the needs of all tasks; methods are identified by position, here and in ``types``.
 
-        Where every object has one declared type (``typed``), types without a common object tell facts apart.
+        If every object has one declared type (``typed``), types without a common object distinguish facts.
         """
         self.domain = domain
         self.methods = methods
@@ -57,7 +57,7 @@ class PulledUp:
         self.typed = typed
         self.operators = domain.steps
         self.opaque = {method.task for method in methods if callable(method.subtasks) or method.any_arguments}
-        """Tasks that a function of the caller decomposes: they may need nothing and change anything."""
+        """Tasks that a user's function decomposes: they may need nothing and change anything."""
         self.crowded: set[Call] = set()
         self.earlier = [may_precede(method) for method in methods]
         self.effects = {name: _by_fact(effects) for name, effects in self._all_effects().items()}
@@ -66,15 +66,15 @@ class PulledUp:
             for method in methods
         ]
         self._positions = [_positions(method.head.args) for method in methods]
-        # The fixpoint asks the same again and again.
+        # The fixpoint repeats the same queries.
         self._over_head = cache(self._find_over_head)
         self._at_beginning = cache(self._find_at_beginning)
         self._before = cache(self._find_before)
         self.needs: dict[Call, Needs] = {}
         self._found: dict[int, Needs] = {}
-        """What each method needs, as far as is known of its subtasks."""
+        """The needs of each method, as far as its subtasks are known."""
         self._users: dict[Call, list[int]] = {}
-        """The methods that a call is a subtask of."""
+        """The methods that have a call as subtask."""
         for number in range(len(methods)):
             for call in dict.fromkeys(self._steps([number])):
                 self._users.setdefault(call, []).append(number)
@@ -82,12 +82,12 @@ class PulledUp:
             call = (operator.name, len(operator.parameters))
             self.needs[call] = frozenset() if operator.any_arguments else _over_arguments(operator)
         calls = [(method.task, len(method.head.args)) for method in self.methods]
-        # From below: all that any method might need. From there down to what all methods need.
+        # Starts from all that any method might need, and descends to what all methods need.
         self._repeat(calls, lambda found: frozenset().union(*found))
         self._repeat(calls, lambda found: frozenset.intersection(*found))
 
     def of_subtasks(self, number: int, start: int = 0) -> Needs:
-        """Return what a method's subtasks from ``start`` on need when these begin, over the method's variables."""
+        """Return the needs of a method's subtasks from ``start`` on when these begin, over the method's variables."""
         subtasks = self.methods[number].subtasks
         if callable(subtasks) or not self.earlier[number]:
             return frozenset()
@@ -100,7 +100,7 @@ class PulledUp:
         return frozenset(each for each in found if each is not None)
 
     def _repeat(self, calls: Sequence[Call], join: Callable[[list[Needs]], Needs]) -> None:
-        """Join what the methods of each task need, subtasks first, until nothing changes; then all is known."""
+        """Combine the needs of each task's methods, subtasks first, until nothing changes; then all are known."""
         methods_of: dict[Call, list[int]] = {}
         for number, call in enumerate(calls):
             methods_of.setdefault(call, []).append(number)
@@ -132,13 +132,13 @@ class PulledUp:
         return self._found[number]
 
     def _find_over_head(self, number: int, need: Literal | Equal) -> Literal | Equal | None:
-        """Return a method's need over the arguments of its task, None where it speaks of other variables too."""
+        """Return a method's need over its task's arguments, None if it mentions other variables."""
         names = self._positions[number]
         parts = need.atom[1:] if isinstance(need, Literal) else (need.left, need.right)
         return _over(need, names) if all(part in names for part in parts if is_variable(part)) else None
 
     def _find_at_beginning(self, number: int, start: int, at: int, need: Literal | Equal) -> Literal | Equal | None:
-        """Return a subtask's need over the method's variables, None where what is done before may see to it."""
+        """Return a subtask's need over the method's variables, None if earlier steps may satisfy it."""
         names, before = self._before(number, start, at)
         if before is None:
             return None
@@ -150,7 +150,7 @@ class PulledUp:
         return None if any(self._may_meet(each, own, number) for each in effects) else own
 
     def _find_before(self, number: int, start: int, at: int) -> tuple[Mapping[str, Any], Sequence[Kinds] | None]:
-        """Return what a subtask is given, and the effects of what may precede it, None where those are unknown.
+        """Return the arguments of a subtask, and the effects of what may precede it, None if those are unknown.
 
         What comes before ``start`` has been done already.
         """
@@ -163,7 +163,7 @@ class PulledUp:
         return names, [self.effects[name] for name in earlier if name in self.effects]
 
     def _may_meet(self, effect: PossibleChange, need: Literal, number: int) -> bool:
-        """Return whether an effect of the same kind of fact can make a needed condition true."""
+        """Return whether an effect on the same kind of fact can make a needed condition true."""
         return all(self._meets(arg, part, number) for arg, part in zip(effect.args, need.atom[1:], strict=True))
 
     def _meets(self, arg: tuple[str, Any], part: Any, number: int) -> bool:
@@ -176,7 +176,7 @@ class PulledUp:
         return all(what in self.domain.types_above(kind) or kind in self.domain.types_above(what) for kind in kinds)
 
     def _all_effects(self) -> dict[Any, frozenset[PossibleChange]]:
-        """Return what each task may change in any way it can be done."""
+        """Return what each task may change, however it is done."""
         found = {operator.name: frozenset(_effects(operator)) for operator in self.domain.operators}
         changed = True
         while changed:
@@ -193,12 +193,12 @@ class PulledUp:
 
 
 def _positions(args: Sequence[Any]) -> dict[Any, str]:
-    """Return each variable among arguments with the name of the first position that it has."""
+    """Map each variable among arguments to the name of its first position."""
     return {arg: f"?{at}" for at, arg in reversed(list(enumerate(args))) if is_variable(arg)}
 
 
 def _inner_first(steps: Mapping[Call, Sequence[Call]]) -> list[Call]:
-    """Return calls with those they lead to before them, as far as they do not lead back."""
+    """Return calls sorted so that callees come first, as far as they are not recursive."""
     found: dict[Call, None] = {}
     met: set[Call] = set()
     for start in steps:
@@ -241,7 +241,7 @@ def facts_changed(operator: Operator) -> Iterator[tuple[bool, Term, Mapping[str,
 
 
 def may_precede(method: Method) -> list[list[int]]:
-    """Return for each subtask the positions of those that may be done before it; nothing where they are too many."""
+    """Return for each subtask the positions of those that may be done before it; empty if they are too many."""
     if callable(method.subtasks) or len(method.subtasks) > _MOST_SUBTASKS:
         return []
     count = len(method.subtasks)

@@ -1,4 +1,4 @@
-"""What a search looks at and changes: facts that hold now and numbers, found by what is bound, taken back exactly."""
+"""The mutable state of a search: current facts and numbers, looked up by their bound elements, with exact undo."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..language.terms import HtnError, Members, Term, parse_term, term_text
 Bucket = dict[Term, None]
 Index = dict[Any, Bucket]
 Shape = tuple[Any, int]
-"""A predicate and how long its facts are, the predicate included."""
+"""A predicate and the length of its facts, including the predicate."""
 
 
 class Facts:
@@ -28,27 +28,27 @@ class Facts:
         self.facts: Bucket = dict.fromkeys(facts)
         self.numbers: dict[Term, Any] = dict(numbers or {})
         self.trail: list[tuple[Term, Any]] = []
-        """What changed: a fact with True (it was added) or False, a fluent with a list of the value it had."""
+        """The changes: a fact with True (added) or False, a fluent with a list of its previous value."""
         self.key = 0
-        """Two states of one search have the same key when, up to a chance of 2**-128, they have the same content."""
+        """Two states of one search have the same key only if, up to a chance of 2**-128, they have the same content."""
         self._random = random.Random(0)
         self._number_keys: dict[Any, int] = {}
         self._shapes: dict[Shape, Bucket] = {}
         self._indexes: dict[Shape, dict[tuple[int, ...], Index]] = {}
         self._known: dict[Term, tuple[int, list[Bucket]]] = {}
-        """What each fact that ever changed adds to the key, and the dictionaries that it is in while it holds."""
+        """For each fact that ever changed, its part of the key, and the dictionaries that contain it while it holds."""
         self._distinct: dict[tuple[Shape, int], int] = {}
         for fact in self.facts:
             self._shapes.setdefault((fact[0], len(fact)), {})[fact] = None
 
     def all(self, shape: Shape) -> Bucket:
-        """Return the facts of a shape; the same dictionary follows all changes."""
+        """Return the facts of a shape; the same dictionary reflects all changes."""
         return self._shapes.setdefault(shape, {})
 
     def index(self, shape: Shape, positions: tuple[int, ...]) -> Index:
-        """Return the facts of a shape by their arguments at ``positions``: the value of one, the tuple of several.
+        """Return the facts of a shape by their arguments at ``positions``: one value, or a tuple of several.
 
-        The dictionary follows all changes.
+        The dictionary reflects all changes.
         """
         indexes = self._indexes.setdefault(shape, {})
         if positions not in indexes:
@@ -62,7 +62,7 @@ class Facts:
         return indexes[positions]
 
     def estimate(self, shape: Shape, positions: Iterable[int]) -> float:
-        """Return about how many facts agree with given arguments at ``positions``."""
+        """Return the approximate number of facts that agree with given arguments at ``positions``."""
         expected = float(len(self.all(shape)))
         for position in positions:
             expected /= self._count_distinct(shape, position)
@@ -76,7 +76,7 @@ class Facts:
         return known
 
     def change(self, removed: Iterable[Term], added: Sequence[Term], numbers: Iterable[tuple[Term, Any]] = ()) -> None:
-        """Make facts false, then facts true, then set numbers; only what really changes enters the trail."""
+        """Make facts false, then facts true, then set numbers; only actual changes enter the trail."""
         facts, trail = self.facts, self.trail
         for fact in removed:
             if fact in facts and fact not in added:
@@ -93,7 +93,7 @@ class Facts:
                 self._set(fluent, before, value)
 
     def undo(self, mark: int) -> None:
-        """Take changes back until the trail is as long as it was at ``mark``."""
+        """Undo changes until the trail is as long as it was at ``mark``."""
         trail = self.trail
         while len(trail) > mark:
             what, how = trail.pop()
@@ -131,7 +131,7 @@ class Facts:
             self.numbers[fluent] = value
 
     def _know(self, fact: Term) -> tuple[int, list[Bucket]]:
-        """Draw what a fact adds to the key and find its dictionaries, once for each fact."""
+        """Draw a fact's part of the key and find its dictionaries, once per fact."""
         shape = (fact[0], len(fact))
         buckets = [self.all(shape)]
         for positions, index in self._indexes.get(shape, {}).items():
@@ -141,7 +141,7 @@ class Facts:
 
 
 class StateView(AbstractSet[Any]):
-    """The state as a function of the caller sees it: a set of texts or tuples that can also be asked by name.
+    """The state as passed to a user's function: a set of texts or tuples that can also be queried by name.
 
     >>> view = StateView({("at", "home"): None, ("awake",): None}, "text")
     >>> "at home" in view, ("at", "home") in view, view["at"], view.get("hungry", False)
@@ -185,7 +185,7 @@ class StateView(AbstractSet[Any]):
         return values[0] if len(values) == 1 else values
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return what ``state[name]`` is, or ``default`` where no fact has that name."""
+        """Return ``state[name]``, or ``default`` if no fact has that name."""
         try:
             return self[name]
         except KeyError:
@@ -194,17 +194,17 @@ class StateView(AbstractSet[Any]):
 
 @dataclass
 class World:
-    """A state that moves, and what does not move with it."""
+    """A changing state, with the data that does not change."""
 
     facts: Facts
     find_members: Callable[[], Members]
-    """Gives the objects of each type, those of the types below it included; many problems never ask."""
+    """Returns the objects of each type, including its subtypes; many problems never need it."""
     view: StateView
     tick: Callable[[int], None]
-    """Told how many candidates are about to be looked at, so that a deadline is noticed inside a large join."""
+    """Called with the number of candidates about to be examined, so that a deadline is noticed inside a large join."""
 
     def counted(self, candidates: Collection[Any]) -> Collection[Any]:
-        """Return candidates that a quantifier goes through, after telling ``tick`` of them."""
+        """Return the candidates of a quantifier, after reporting them to ``tick``."""
         self.tick(len(candidates))
         return candidates
 

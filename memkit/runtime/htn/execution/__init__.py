@@ -1,1 +1,1 @@
-"""Carry a plan out step by step: under a gate, with a journal that survives a kill, planning anew where need be."""
+"""Carry out a plan step by step: under a gate, with a journal that survives a kill, replanning if necessary."""

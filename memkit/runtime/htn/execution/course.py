@@ -1,4 +1,4 @@
-"""How far a run has come: its journal, a fold over it, and the state it believes in, put right by what is seen."""
+"""The progress of a run: its journal, a fold over it, and the believed state, corrected by observations."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from .interface import DENIED, DONE, FAILED, PENDING, UNKNOWN, Execution, Observ
 
 FORMAT = 1
 SPOKEN = ("result", "reason", "because", "reasons")
-"""Keys under which a tool's own words stand, which may hold what nobody should read later."""
+"""Keys for a tool's own words, which may contain something that nobody should read later."""
 Entry = Mapping[str, Any]
 
 
 class PlanJournalError(HtnError):
-    """Say why a run's journal cannot be used."""
+    """Report why a run's journal cannot be used."""
 
     exit_code = 3
     code = "plan_journal"
 
 
 class Journal:
-    """Appends entries that stay, and keeps every other process out of the run while it is open.
+    """Appends durable entries, and keeps every other process out of the run while it is open.
 
-    A line counts once it is on the disk with its end. One that a kill cut short was never acknowledged: of a step that
-    was about to begin nothing has happened, and a step whose end was not written has an unknown outcome.
+    A line counts once it is on disk with its line end. One truncated by a kill was never acknowledged: if it announced
+    a step, nothing has happened yet, and a step whose end was not written has an unknown outcome.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -63,7 +63,7 @@ class Journal:
     ) -> None:
         self.path = path
         self.run = run
-        """What the run is called; the keys of its steps begin with it."""
+        """The name of the run, with which the keys of its steps begin."""
         self._stamp = dict(stamp or {})
         self._mask = mask
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -84,7 +84,7 @@ class Journal:
         _sync_folder(path.parent)
 
     def append(self, entry: Entry) -> None:
-        """Put an entry on the disk, and return when it is there."""
+        """Write an entry, and return when it is on disk."""
         told = {key: self._masked(value) if key in SPOKEN else value for key, value in entry.items()}
         line = json.dumps(self._stamp | told, ensure_ascii=False, default=str)
         try:
@@ -105,7 +105,7 @@ class Journal:
         return [self._masked(item) for item in value] if isinstance(value, list | tuple) else value
 
     def close(self) -> None:
-        """Let other processes at the run."""
+        """Release the run for other processes."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -128,10 +128,10 @@ class Journal:
 
 
 def read_entries(path: Path) -> list[Entry]:
-    """Return the entries of a journal that are whole; raise JournalError where it is damaged or of a newer memkit."""
+    """Return the complete entries of a journal; raise JournalError if it is damaged or of a newer memkit."""
     lines = path.read_bytes().split(b"\n")
     entries: list[Entry] = []
-    for number, line in enumerate(lines[:-1], 1):  # what follows the last line end was cut short, or is nothing
+    for number, line in enumerate(lines[:-1], 1):  # what follows the last line end is truncated or empty
         try:
             entry = json.loads(line)
         except ValueError:
@@ -156,14 +156,14 @@ def _sync_folder(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Changes:
-    """What becomes true, what becomes false, and which numbers get another value."""
+    """Facts that become true or false, and numbers that change."""
 
     added: tuple[Term, ...] = ()
     removed: tuple[Term, ...] = ()
     numbers: Mapping[Term, int | float] = field(default_factory=dict)
 
     def to_data(self) -> dict[str, Any]:
-        """Return the changes as JSON types, which ``from_data`` reads back exactly."""
+        """Return the changes as JSON types, which ``from_data`` restores exactly."""
         return {
             "added": [list(fact) for fact in self.added],
             "removed": [list(fact) for fact in self.removed],
@@ -171,7 +171,7 @@ class Changes:
         }
 
     def then(self, later: Changes) -> Changes:
-        """Return what these changes and later ones come to together."""
+        """Return the combination of these changes and later ones."""
         added = tuple(fact for fact in self.added if fact not in later.removed)
         removed = tuple(fact for fact in self.removed if fact not in later.added)
         return Changes(
@@ -182,7 +182,7 @@ class Changes:
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Changes:
-        """Return the changes of an entry of the journal."""
+        """Return the changes in an entry of the journal."""
         return Changes(
             tuple(tuple(fact) for fact in data["added"]),
             tuple(tuple(fact) for fact in data["removed"]),
@@ -199,27 +199,27 @@ class Taken:
 
     step: Step
     changes: Changes
-    """What it has changed, as it was predicted."""
+    """Its changes, as predicted."""
     numbers: frozenset[tuple[Term, int | float]]
     """The numbers before it."""
 
 
 @dataclass(frozen=True)
 class ObservedDifference:
-    """What an observation says about what was believed."""
+    """The difference between an observation and the believed state."""
 
     changes: Changes
-    """What puts the belief right."""
+    """The correction of the belief."""
     missed: tuple[str, ...]
-    """Effects of the step that were seen not to have come about."""
+    """Effects of the step that were observed not to have happened."""
     unexpected: tuple[str, ...]
-    """Everything that is not as it was believed, the missed effects included."""
+    """Everything that differs from the belief, including missed effects."""
 
 
 class Belief:
-    """The facts and numbers of a run at the moment.
+    """The current facts and numbers of a run.
 
-    Steps are evaluated as ``verify`` does it, apart from the code that searched for the plan.
+    Steps are evaluated as in ``verify``, independently of the code that searched for the plan.
     """
 
     def __init__(self, domain: Domain, problem: Problem) -> None:
@@ -233,13 +233,13 @@ class Belief:
         self._ahead: tuple[Step, Changes, StepState] | None = None
 
     def problem(self, tasks: Sequence[Term]) -> Problem:
-        """Return the problem of doing ``tasks``, in this order, from here."""
+        """Return the problem of doing ``tasks``, in this order, from this state."""
         return replace(
             self._problem, tasks=tuple(tasks), ordering=None, state=tuple(self.facts), numbers=dict(self.numbers)
         )
 
     def knows(self, step: Step) -> bool:
-        """Return whether the domain has an operator of a step's name."""
+        """Return whether the domain has an operator with a step's name."""
         return step.name in self._operators
 
     def fault(self, step: Step) -> str | None:
@@ -253,7 +253,7 @@ class Belief:
         return wrong
 
     def predict(self, step: Step) -> Changes:
-        """Return what a step changes if it does what its operator says."""
+        """Return the changes of a step that does what its operator says."""
         if self._ahead is None or self._ahead[0] != step:
             state = self._here()
             state.advance(self._operators[step.name], step)
@@ -266,7 +266,7 @@ class Belief:
         return self._ahead[1]
 
     def apply(self, changes: Changes) -> None:
-        """Move on by changes that have happened."""
+        """Apply changes that have happened."""
         for fact in changes.removed:
             self.facts.pop(fact, None)
         self.facts.update(dict.fromkeys(changes.added))
@@ -275,11 +275,11 @@ class Belief:
         self._evaluated = ahead[2] if ahead is not None and ahead[1] == changes else None
 
     def rest_holds(self, steps: Sequence[Step]) -> bool:
-        """Return whether the steps could be taken one after the other from here."""
+        """Return whether the steps can be taken one after the other from here."""
         return not verify(self._domain, self.problem(()), steps, decomposition=False)
 
     def compare(self, seen: Observation, taken: Taken | None) -> ObservedDifference:
-        """Hold an observation against the state here, in which a step that was ``taken`` is counted already."""
+        """Compare an observation with the state here, which already includes a step that was ``taken``."""
         gone = tuple(fact for fact in self.facts if seen.truth(fact) is False)
         come = tuple(fact for fact in seen.holds if fact not in self.facts)
         other = {fluent: value for fluent, value in seen.numbers.items() if self.numbers.get(fluent) != value}
@@ -288,7 +288,7 @@ class Belief:
             added, removed = self._intended(taken.step)
             missed += [f"not {term_text(fact)}" for fact in gone if fact in (*taken.changes.added, *added)]
             missed += [term_text(fact) for fact in come if fact in (*taken.changes.removed, *removed)]
-            # A number that differs may be measured; one that has not moved tells that nothing happened.
+            # A differing number may be a measurement; one that has not moved shows that nothing happened.
             still = (each for each in other.items() if each[0] in taken.changes.numbers and each in taken.numbers)
             missed += [value_text(*each) for each in still]
         unexpected = [f"not {term_text(fact)}" for fact in gone] + [term_text(fact) for fact in come]
@@ -296,14 +296,14 @@ class Belief:
         return ObservedDifference(Changes(come, gone, other), tuple(missed), tuple(unexpected))
 
     def _intended(self, step: Step) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
-        """Return the facts that a step is there to make true, and to make false."""
+        """Return the facts that a step is meant to make true, and to make false."""
         operator = self._operators[step.name]
         binding = arguments(operator, step)
         added = tuple(ground(fact, binding) for fact in operator.effects_add)
         return added, tuple(fact for each in operator.effects_remove if (fact := ground(each, binding)) not in added)
 
     def snapshot(self) -> Snapshot:
-        """Return the state as a value that can be compared."""
+        """Return the state as a comparable value."""
         return frozenset(self.facts), frozenset(self.numbers.items())
 
     def snapshot_before(self, taken: Taken) -> Snapshot:
@@ -322,11 +322,11 @@ def _sorted(facts: Iterable[Term]) -> tuple[Term, ...]:
 
 
 Failure = tuple[Step, Snapshot | None]
-"""A step with the state it failed in; with None it was denied, which no other state changes."""
+"""A step with the state it failed in; None means it was denied, which no other state changes."""
 
 
 class Course:
-    """The plan that is followed, how many of its steps are done, and everything that was tried."""
+    """The plan being followed, the number of its steps that are done, and everything that was tried."""
 
     def __init__(self, domain: Domain, problem: Problem, run: str) -> None:
         self.run = run
@@ -342,28 +342,28 @@ class Course:
         self.reasons: tuple[Reason, ...] = ()
         self._first: Result | None = None
         self._changes = Changes()
-        """What has changed since the last step began."""
+        """The changes since the last step began."""
         self._numbers: frozenset[tuple[Term, int | float]] = frozenset()
         """The numbers when the last step began."""
 
     @property
     def next_step(self) -> Step | None:
-        """Return the step that comes next in the plan."""
+        """Return the next step of the plan."""
         return self.plan[self.position] if self.position < len(self.plan) else None
 
     @property
     def rest(self) -> list[Step]:
-        """Return the steps of the plan that are not done."""
+        """Return the remaining steps of the plan."""
         return self.plan[self.position :]
 
     @property
     def last(self) -> StepRecord | None:
-        """Return the step that was taken up last."""
+        """Return the most recently attempted step."""
         return self.records[-1] if self.records else None
 
     @property
     def taken(self) -> Taken | None:
-        """Return the last step with what it changed; None where it was not done."""
+        """Return the last step with its changes; None if it was not done."""
         last = self.last
         return Taken(last.step, self._changes, self._numbers) if last is not None and last.status == DONE else None
 
@@ -388,10 +388,10 @@ class Course:
         return self._first
 
     def follow(self, entries: Iterable[Entry], path: Path) -> None:
-        """Take every entry of the journal at ``path``.
+        """Apply every entry of the journal at ``path``.
 
         Raises:
-            PlanJournalError: An entry is not what this run could have written.
+            PlanJournalError: An entry is not one that this run could have written.
         """
         for number, entry in enumerate(entries, 1):
             try:
@@ -403,13 +403,13 @@ class Course:
                 ) from None
 
     def take(self, entry: Entry) -> None:
-        """Move on by what an entry tells."""
+        """Apply an entry."""
         fold = getattr(self, f"_take_{entry['event']}", None)
-        if fold is not None:  # an event of no consequence, such as the beginning
+        if fold is not None:  # an event without consequence, such as the beginning
             fold(entry)
 
     def execution(self, outcome: str | None = None, reasons: tuple[Reason, ...] = ()) -> Execution:
-        """Return the account of the run as it stands."""
+        """Return the account of the run so far."""
         return Execution(
             run=self.run,
             outcome=outcome or self.outcome or PENDING,
@@ -436,7 +436,7 @@ class Course:
         if record.step != self.next_step:
             raise ValueError(f"{record.step} is not the step that comes next")
         if self.last is not None and self.last.key == record.key:
-            self.records.pop()  # an idempotent step that is done once more
+            self.records.pop()  # an idempotent step that is repeated
         elif self.last is not None and self.last.status == UNKNOWN:
             raise ValueError(f"what became of {self.last.step} is missing")
         self.records.append(record)
@@ -454,7 +454,7 @@ class Course:
         self.failures.append((record.step, self.world.snapshot()))
 
     def _take_undone(self, entry: Entry) -> None:
-        """Take in that a step whose outcome was unknown had no effect; it may be tried again."""
+        """Record that a step with unknown outcome had no effect; it may be tried again."""
         record = self.records[-1]
         record.status, record.reason = FAILED, str(entry["reason"])
 
@@ -470,7 +470,7 @@ class Course:
         return self.records[-1]
 
     def _take_observed(self, entry: Entry) -> None:
-        """Put the state right; a step whose effects were seen not to have come about has failed after all."""
+        """Correct the state; a step whose effects were observed to be missing has failed after all."""
         record = self.records[-1]
         record.observed, record.unexpected = True, tuple(entry["unexpected"])
         if entry["missed"] and self.taken is not None:
@@ -481,7 +481,7 @@ class Course:
 
     def _take_resumed(self, entry: Entry) -> None:
         if entry["afresh"]:
-            # A person went on with a run that had ended: what failed then, or was denied, may be tried once more.
+            # A person resumed a run that had ended: what failed then, or was denied, may be tried once more.
             self.failures.clear()
             self.replans, self.outcome, self.reasons = 0, None, ()
 

@@ -1,4 +1,4 @@
-"""Carry a plan out, as GTPyhop's ``run_lazy_lookahead`` does: act until something differs, then plan from there."""
+"""Carries out a plan like GTPyhop's ``run_lazy_lookahead``: act until something differs, then plan from there."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from .interface import (
 )
 
 EXCERPT = 2000
-"""Characters of a tool's result that the account of a run keeps."""
+"""The most characters of a tool's result that the account of a run keeps."""
 
 
 class Executor:
-    """Plans a problem, carries the steps out one by one, and plans anew where the world differs from the plan.
+    """Plans a problem, carries out the steps one by one, and replans when the world differs from the plan.
 
-    Before a step begins the journal says so, and after it what came of it, so that a run that was killed goes on
-    without repeating a step that was done. A step that had begun and of which nothing is known is never simply done
-    again: its operator says ``idempotent``, or ``settle`` is asked.
+    The journal records each step before it begins, and its outcome afterwards, so that a killed run continues without
+    repeating completed steps. A step that had begun and whose outcome is unknown is never simply repeated: either its
+    operator is ``idempotent``, or ``settle`` is asked.
 
     >>> def act(action: Action) -> Answer:
     ...     return Answer("it jams", error=True) if action.step.args == ("window",) else Answer("done")
@@ -77,13 +77,13 @@ class Executor:
         self._max_replans = max_replans
         self._tell = tell
         self._obstacles: tuple[Reason, ...] = ()
-        """Why no other plan was found, the last time that one was looked for."""
+        """Why no other plan was found, the last time that one was searched for."""
         self._operators = planner.domain.steps
 
     def run(self, problem: Problem, result: Result | None = None) -> Execution:
-        """Carry out the tasks of a problem, or go on with the run that the journal holds.
+        """Carry out the tasks of a problem, or continue the run that the journal holds.
 
-        A plan for the problem that was found already may be handed in as ``result``.
+        A plan that was already found for the problem may be passed as ``result``.
 
         Raises:
             PlanJournalError: The journal is of another problem, or cannot be written.
@@ -128,7 +128,7 @@ class Executor:
         return self._carry_on()
 
     def _carry_on(self) -> Execution:
-        """Take one step after the other; what goes wrong leads to another plan, as often as that is allowed."""
+        """Take one step after the other; a failure leads to another plan, as often as that is allowed."""
         while (step := self._course.next_step) is not None:
             trouble = self._take(step)
             if trouble and not self._replan(trouble):
@@ -161,7 +161,7 @@ class Executor:
         return self._look(action, answer)
 
     def _look(self, action: Action, answer: Answered) -> str | None:
-        """Hold what can be seen against what is believed; return why the plan no longer serves, or None."""
+        """Compare observations with the belief; return why the plan is no longer valid, or None."""
         seen = read_observation(self._observe and self._observe(action, answer), self._planner.domain)
         if seen is None:
             return None
@@ -188,13 +188,13 @@ class Executor:
         return self._course.world.rest_holds(self._course.rest)
 
     def _still_serves(self) -> bool:
-        """Return whether planning from here gives the very steps that are left."""
+        """Return whether planning from here gives exactly the remaining steps."""
         tasks = next(remaining_tasks(self._course.tree, self._course.position))
         result = self._solve(self._course.world.problem(tasks))
         return result.plan == self._course.rest
 
     def _replan(self, trouble: str) -> bool:
-        """Find another plan from the state as it is; return whether there is one and it may be followed."""
+        """Find another plan from the current state; return whether there is one and it may be followed."""
         if self._course.replans >= self._max_replans:
             times = counted(self._max_replans, "time")
             self._obstacles = (Reason("replans", f"it was planned anew {times} already"),)
@@ -219,7 +219,7 @@ class Executor:
         self._note("plan", steps=steps, tree=[dict(node) for node in result.tree], because=because)
 
     def _settled(self, action: Action) -> bool:
-        """Ask what became of a step that was started before a kill; return whether that is known now."""
+        """Ask about a step that was started before a kill; return whether its outcome is known now."""
         said = self._settle(action)
         if said == DONE:
             predicted = self._course.world.predict(action.step)
@@ -241,7 +241,7 @@ class Executor:
         return self._course.execution()
 
     def _note(self, event: str, **values: Any) -> None:
-        """Put an entry into the journal, then believe it, then tell of it."""
+        """Write an entry to the journal, then apply it, then report it."""
         entry = {"event": event, **values}
         if self._journal is not None:
             self._journal.append(entry)
@@ -250,7 +250,7 @@ class Executor:
 
 
 def foresee(domain: Domain, problem: Problem, plan: Sequence[Step]) -> Iterator[tuple[Action, Changes]]:
-    """Yield each step of a plan with what carries it out and what it is predicted to change; nothing is carried out."""
+    """Yield each step of a plan with its action and predicted changes, without carrying anything out."""
     world = Belief(domain, problem)
     operators = domain.steps
     for number, step in enumerate(plan, 1):
@@ -260,7 +260,7 @@ def foresee(domain: Domain, problem: Problem, plan: Sequence[Step]) -> Iterator[
 
 
 def _worded(reason: Reason) -> Reason:
-    """Return a reason of the search, in plain words where it is the guard against trying again what failed."""
+    """Return a reason of the search, reworded if it is the guard against repeating a failure."""
     if GUARD in (reason.condition or ""):
         return Reason(
             "failed_before", f"{reason.task}: it was tried here already, and nothing has changed", reason.task
@@ -285,7 +285,7 @@ def _excerpt(text: str) -> str:
 
 
 def _digest(problem: Problem) -> str:
-    """Return what tells a problem from another one."""
+    """Return a digest that identifies a problem."""
     facts = sorted(map(repr, problem.state))
     told = [problem.tasks, facts, sorted(problem.objects.items()), sorted(problem.numbers.items()), problem.goal]
     if problem.ordering is not None:
@@ -294,16 +294,16 @@ def _digest(problem: Problem) -> str:
 
 
 INNERMOST = 8
-"""Methods that are given up one after the other before all of them are."""
+"""How many methods are given up one after the other before all of them are."""
 
 
 def remaining_tasks(tree: Sequence[Node], done: int) -> Iterator[tuple[Term, ...]]:
-    """Yield ways to finish a decomposition of which the first ``done`` steps were carried out, each a list of tasks.
+    """Yield ways to finish a decomposition whose first ``done`` steps were carried out, each a list of tasks.
 
-    The first one keeps every method that was begun and goes on behind its last step. Each further one gives up the
-    innermost method that is still kept, and takes its task up anew; the last one does all tasks that are not finished
-    anew, as GTPyhop's ``run_lazy_lookahead`` does at once. To go outwards step by step repeats no more than it must.
-    A recursive method may have been begun at a thousand levels; after the innermost few only the last way is left.
+    The first one keeps every method that was begun and continues after its last step. Each further one gives up the
+    innermost method that is still kept, and does its task anew; the last one does all unfinished tasks anew, as
+    GTPyhop's ``run_lazy_lookahead`` does at once. Going outwards gradually repeats no more than necessary. A recursive
+    method may have been begun at a thousand levels; after the innermost few only the last way remains.
     """
     outline = _Outline(tree, done)
     begun = outline.begun()
@@ -312,7 +312,7 @@ def remaining_tasks(tree: Sequence[Node], done: int) -> Iterator[tuple[Term, ...
 
 
 class _Outline:
-    """A tree in preorder with the number of steps before and behind each node."""
+    """A tree in preorder with the number of steps before and after each node."""
 
     def __init__(self, tree: Sequence[Node], done: int) -> None:
         self._done = done
@@ -324,7 +324,7 @@ class _Outline:
             self._children.setdefault(node["parent"], []).append(node["id"])
             self._first[node["id"]] = steps
             steps += "operator" in node
-        # In preorder a node's steps end where the next node that is not below it begins.
+        # In preorder, a node's steps end where the next node that is not below it begins.
         self._last: dict[Any, int] = {}
         for node in reversed(tree):
             inner = self._children.get(node["id"], ())
@@ -332,15 +332,15 @@ class _Outline:
             self._last[node["id"]] = max([own, *(self._last[child] for child in inner)])
 
     def begun(self) -> list[Any]:
-        """Return the nodes of which some steps are done and some are not, outermost first."""
+        """Return the nodes with some steps done and some not, outermost first."""
         return [
             id for id, node in self._nodes.items()
             if "operator" not in node and self._first[id] < self._done < self._last[id]
         ]  # fmt: skip
 
     def open_below(self, parent: Any, kept: set[Any]) -> Iterator[Term]:
-        """Yield the open tasks below a node in their order; the methods of the nodes in ``kept`` stay chosen."""
-        # A stack and no recursion: a tree may be as deep as a plan is long.
+        """Yield the open tasks below a node in order; the methods of the nodes in ``kept`` stay chosen."""
+        # A stack instead of recursion: a tree may be as deep as a plan is long.
         waiting = list(reversed(self._children.get(parent, [])))
         while waiting:
             id = waiting.pop()
@@ -355,11 +355,11 @@ class _Outline:
 
 
 GUARD = "not_failed_before(state)"
-"""How the condition that is added reads in the reasons of a search."""
+"""The text of the added condition in the reasons of a search."""
 
 
 def without_failures(domain: Domain, failures: Sequence[Failure]) -> Domain:
-    """Return the domain with one more precondition for each operator that failed: that it is tried in another state."""
+    """Return the domain with a precondition added to each failed operator: that it is tried in another state."""
     failed = {step.name for step, _ in failures}
     operators = (_guarded(each, failures) if each.name in failed else each for each in domain.operators)
     return replace(domain, operators=tuple(operators))
@@ -378,7 +378,7 @@ def _guard(step: Step, seen: Snapshot | None) -> Condition:
     def not_failed_before(state: StateView, *args: Any) -> bool:
         return step.args != args or (facts is not None and not _same(state, facts))
 
-    # A function sees facts; other values of numbers make another state as well.
+    # A function sees facts only; other values of numbers also make another state.
     others = tuple(Compare("=", fluent, value, positive=False) for fluent, value in sorted(numbers, key=str))
     return Some((Check(not_failed_before), *others)) if others else Check(not_failed_before)
 

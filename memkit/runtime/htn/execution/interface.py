@@ -1,4 +1,4 @@
-"""What carrying a plan out takes and gives: actions, answers, observations, and the account of every step."""
+"""Input and output of plan execution: actions, answers, observations, and the account of every step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DONE = "done"
 FAILED = "failed"
 DENIED = "denied"
 UNKNOWN = "unknown"
-"""Of a step that was started and never reported back, and of a run that waits for somebody to say what became of it."""
+"""Status of a step that was started and never reported back, and of a run that waits for somebody to settle it."""
 
 TOOL = "tool"
 FUNCTION = "function"
@@ -28,7 +28,7 @@ MANUAL = "manual"
 
 @dataclass(frozen=True)
 class Action:
-    """A step of a plan together with what carries it out.
+    """A step of a plan together with the means of carrying it out.
 
     >>> def act(action: Action) -> Answer:
     ...     return Answer(f"{action.number}. {action.step} ({action.key}): {action.arguments}")
@@ -40,20 +40,20 @@ class Action:
     step: Step
     operator: Operator
     number: int
-    """Counts the steps that were started in this run, from 1."""
+    """The number of the step among those started in this run, from 1."""
     key: str
-    """Names this try of this step in this run; a tool that keeps it can tell a repetition from a second order."""
+    """Identifies this attempt of this step in this run; a tool that stores it can recognise a repetition."""
 
     @property
     def kind(self) -> str:
-        """Return whether a tool, a Python function, or nobody but a person carries the step out."""
+        """Return whether a tool, a Python function, or only a person carries the step out."""
         if self.operator.tool:
             return TOOL
         return FUNCTION if self.operator.function is not None else MANUAL
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Return the step's arguments by the names of the operator's parameters."""
+        """Return the step's arguments by parameter name."""
         names = [parameter.name.lstrip("?") for parameter in self.operator.parameters]
         if len(names) != len(self.step.args):
             names = [f"argument_{number}" for number in range(1, len(self.step.args) + 1)]
@@ -61,7 +61,7 @@ class Action:
 
     @property
     def tool_arguments(self) -> dict[str, str] | None:
-        """Return what the operator says that its tool is called with, or None where it says nothing of that."""
+        """Return the operator's declared arguments for its tool, or None if it declares none."""
         if not self.operator.arguments:
             return None
         values = {f"?{name}": str(value) for name, value in self.arguments.items()}
@@ -69,25 +69,25 @@ class Action:
 
 
 class Planner(Protocol):
-    """What an executor gets its plans from."""
+    """The source of an executor's plans."""
 
     @property
     def domain(self) -> Domain:
         """Return the operators and methods that it plans with."""
 
     def solve_problem(self, problem: Problem) -> Result:
-        """Return the plan for a problem, or what stood in its way."""
+        """Return the plan for a problem, or what prevented it."""
 
     def over(self, domain: Domain) -> Planner:
         """Return a planner like this one over another domain."""
 
 
 class Answered(Protocol):
-    """What came of an action; the loop's outcome of a tool call is one."""
+    """The answer to an action; the loop's outcome of a tool call is one."""
 
     @property
     def text(self) -> str:
-        """Return what the tool said, or what went wrong."""
+        """Return the tool's output, or what went wrong."""
 
     @property
     def error(self) -> bool:
@@ -96,7 +96,7 @@ class Answered(Protocol):
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of an action.
+    """The answer to an action.
 
     >>> planner = HTNPlanner(operators=[Operator("ring ?bell")])
     >>> broken = planner.executor(lambda action: Answer("no current", error=True))
@@ -110,31 +110,31 @@ class Answer:
 
 
 Act = Callable[[Action], Answered]
-"""Carry an action out. It is called once for each step that is started, and never again for one that was done."""
+"""Carries out an action. It is called once for each step that is started, and never again for one that was done."""
 Objection = Callable[[Action], str | None]
-"""Return why an action may not be carried out, or None; whoever it is may ask a person first."""
+"""Returns why an action may not be carried out, or None; it may ask a person first."""
 Observe = Callable[[Action, Answered], Any]
-"""Return the facts that can be seen after an action (see ``read_observation``), or None where nobody looked."""
+"""Returns the facts observed after an action (see ``read_observation``), or None if nobody looked."""
 Settle = Callable[[Action], str | None]
-"""Say whether a step that was started before a kill is ``done`` or ``failed``; None where nobody knows."""
+"""Returns whether a step that was started before a kill is ``done`` or ``failed``; None if nobody knows."""
 Tell = Callable[[Mapping[str, Any]], None]
 
 
 def call_function(action: Action) -> Answer:
-    """Carry an action out by the operator's own function; a step without one is taken as done."""
+    """Carry out an action by the operator's own function; a step without one counts as done."""
     if action.operator.function is None:
         return Answer("no tool and no function is bound to this step, so it is taken as done")
     try:
         answer = action.operator.function(*action.step.args)
     except Exception as error:  # noqa: BLE001 - a function of the caller: whatever it raises, the step failed
         return Answer(str(error) or type(error).__name__, error=True)
-    # Functions of the pyhop tradition return False where they could not act.
+    # Functions in the pyhop tradition return False if they could not act.
     return Answer("the function returned False", error=True) if answer is False else Answer(str(answer or "done"))
 
 
 @dataclass
 class StepRecord:
-    """What became of one step that was taken up."""
+    """The outcome of one attempted step."""
 
     number: int
     step: Step
@@ -144,7 +144,7 @@ class StepRecord:
     status: str = PENDING
     """done | failed | denied | unknown"""
     result: str = ""
-    """An excerpt of what the tool said."""
+    """An excerpt of the tool's output."""
     reason: str = ""
     """Why it failed or was denied."""
     observed: bool = False
@@ -153,7 +153,7 @@ class StepRecord:
     removed: tuple[Term, ...] = ()
     numbers: Mapping[Term, int | float] = field(default_factory=dict)
     unexpected: tuple[str, ...] = ()
-    """What was observed and not predicted, such as ``not at shop``."""
+    """What was observed but not predicted, such as ``not at shop``."""
 
     def to_data(self) -> dict[str, Any]:
         """Return the record as plain data."""
@@ -174,7 +174,7 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class Execution:
-    """How a run went, or how far it came.
+    """The outcome of a run, or its progress.
 
     >>> planner = HTNPlanner(operators=[Operator("open ?what", [], ["open ?what"])])
     >>> done = planner.executor().run(planner.problem("open window", []))
@@ -188,17 +188,17 @@ class Execution:
     result: Result
     """The plan that was found first, with its tree, or why there was none."""
     steps: tuple[StepRecord, ...] = ()
-    """Every step that was taken up, in the order of time."""
+    """Every attempted step, in chronological order."""
     state: tuple[Term, ...] = ()
-    """The facts that hold at the end, as far as they were observed or predicted."""
+    """The facts that hold at the end, as observed or predicted."""
     numbers: Mapping[Term, int | float] = field(default_factory=dict)
     replans: int = 0
     reasons: tuple[Reason, ...] = ()
-    """What ended a run that did not reach its end."""
+    """What ended a run prematurely."""
 
     @property
     def succeeded(self) -> bool:
-        """Return whether every step of the plan that was followed last is done."""
+        """Return whether every step of the last plan is done."""
         return self.outcome == DONE
 
     @property
@@ -222,7 +222,7 @@ class Execution:
 def changes_data(
     added: tuple[Term, ...], removed: tuple[Term, ...], numbers: Mapping[Term, int | float]
 ) -> dict[str, Any]:
-    """Return what a step changes, as texts."""
+    """Return the changes of a step as texts."""
     return {
         "add": [term_text(fact) for fact in added],
         "remove": [term_text(fact) for fact in removed],
@@ -232,27 +232,27 @@ def changes_data(
 
 @dataclass(frozen=True)
 class Observation:
-    """Facts that were looked at; what is not among them is as it was predicted, unless all of the state was seen."""
+    """Observed facts; others are as predicted, unless the whole state was seen."""
 
     holds: tuple[Term, ...] = ()
     not_holds: tuple[Term, ...] = ()
     complete: bool = False
     """Whether ``holds`` is everything that is true."""
     numbers: Mapping[Term, int | float] = field(default_factory=dict)
-    """Values of numeric functions that were seen."""
+    """Observed values of numeric functions."""
 
     def truth(self, fact: Term) -> bool | None:
-        """Return whether a fact was seen to hold, was seen not to hold, or was not looked at."""
+        """Return whether a fact was observed to hold, or not to hold, or None if it was not observed."""
         if fact in self.holds:
             return True
         return False if self.complete or fact in self.not_holds else None
 
 
 def read_observation(value: Any, domain: Domain | None = None) -> Observation | None:
-    """Return what was observed: a list such as ``["at shop", "not at home"]``, or ``{"facts": …}`` or ``{"state": …}``.
+    """Return an observation given as a list (``["at shop", "not at home"]``), ``{"facts": …}`` or ``{"state": …}``.
 
     Raises:
-        ProblemError: It is none of that, or speaks of predicates that the domain does not have.
+        ProblemError: It is none of these, or mentions predicates that the domain does not have.
 
     >>> read_observation(["at shop", "not at home"])
     Observation(holds=(('at', 'shop'),), not_holds=(('at', 'home'),), complete=False, numbers={})

@@ -1,1 +1,1 @@
-"""How planning problems are written: terms, conditions, operators, methods, domains, and their plain data."""
+"""The language of planning problems: terms, conditions, operators, methods, domains, and their plain data."""

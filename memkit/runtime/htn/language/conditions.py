@@ -1,6 +1,6 @@
-"""Conditions: facts that must hold or must not, equality, comparison of numbers, and what is built of these.
+"""Conditions: facts that must or must not hold, equality, comparison of numbers, and combinations of these.
 
-Negation stands on facts, equalities and comparisons only: whoever reads conditions turns "not any of" into "none of".
+Only facts, equalities and comparisons are negated: the parser rewrites "not any of" as "none of".
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Equal:
 
 @dataclass(frozen=True)
 class Compare:
-    """Two numbers of which the first must be less than, equal to, … the second, or with ``positive=False`` must not.
+    """A comparison of two numbers that must hold, or with ``positive=False`` must not.
 
-    Where one of them has no value (a fluent that was never set, a division by zero) neither form holds.
+    If either has no value (a fluent that was never set, a division by zero) neither form holds.
 
     >>> parse_condition("<= (fuel ?truck) 5")
     Compare(operator='<=', left=('fuel', '?truck'), right=5, positive=True)
@@ -80,13 +80,13 @@ class Compare:
     def __str__(self) -> str:
         left, right = number_text(self.left), number_text(self.right)
         if self.operator == "=" and not isinstance(self.left, tuple | Arithmetic):
-            left = f"({left})"  # '= 5 5' compares objects of these names
+            left = f"({left})"  # '= 5 5' compares objects with these names
         return f"{'' if self.positive else 'not '}{self.operator} {left} {right}"
 
 
 @dataclass(frozen=True)
 class Check:
-    """A Python function that is given the state, and the arguments when it takes more than one.
+    """A Python function that is passed the state, and the arguments if it takes more than one.
 
     >>> def is_evening(state: StateView) -> bool:
     ...     return state["hour"] >= 18
@@ -103,7 +103,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Every:
-    """Conditions all of which must hold; of none, all do.
+    """Conditions that must all hold; true if empty.
 
     >>> str(parse_condition({"all": ["at home", "not tired"]}))
     'and (at home) (not tired)'
@@ -120,7 +120,7 @@ ALWAYS = Every()
 
 @dataclass(frozen=True)
 class Some:
-    """Conditions one of which must hold; of none, none does.
+    """Conditions one of which must hold; false if empty.
 
     >>> planner = HTNPlanner(operators=[Operator("enter", [{"any": ["have key", "open door"]}])])
     >>> planner.generate("enter", ["open door"]), planner.generate("enter", [])
@@ -135,7 +135,7 @@ class Some:
 
 @dataclass(frozen=True)
 class ForAll:
-    """A condition that must hold whatever objects of their types its parameters stand for.
+    """A condition that must hold for all objects of its parameters' types.
 
     >>> ready = Operator("leave", ["forall (?p - parcel) (loaded ?p)"])
     >>> planner = HTNPlanner(operators=[ready], domain={"name": "depot", "types": {"parcel": "object"}})
@@ -156,7 +156,7 @@ class ForAll:
 
 @dataclass(frozen=True)
 class Exists:
-    """A condition that must hold for some objects of the types of its parameters.
+    """A condition that must hold for some objects of its parameters' types.
 
     >>> alarm = Operator("search", ["exists (?p - parcel) (lost ?p)"])
     >>> planner = HTNPlanner(operators=[alarm], domain={"name": "depot", "types": {"parcel": "object"}})
@@ -175,7 +175,7 @@ class Exists:
 
 
 Condition = Literal | Equal | Compare | Check | Every | Some | ForAll | Exists
-"""What must hold before a step, for a method to fit, or at the end.
+"""A precondition of a step, a condition of a method, or a goal.
 
 >>> told = ("at home", "= ?a ?b", "< (fuel ?t) 5", "exists (?p) (lost ?p)")
 >>> [type(parse_condition(text)).__name__ for text in told]
@@ -189,7 +189,7 @@ def _group_text(word: str, conditions: Iterable[Condition]) -> str:
 
 
 def negated(condition: Condition) -> Condition:
-    """Return the condition that holds where ``condition`` does not, with negation on facts and comparisons only."""
+    """Return the condition that holds if ``condition`` does not, with negation on facts and comparisons only."""
     if isinstance(condition, Literal):
         return Literal(condition.atom, not condition.positive)
     if isinstance(condition, Equal):
@@ -208,7 +208,7 @@ def negated(condition: Condition) -> Condition:
 
 
 def parts_of(condition: Condition) -> tuple[Condition, ...]:
-    """Return the conditions that a condition is built of, () for one that stands alone."""
+    """Return the conditions that a condition is built of, () for an atomic one."""
     if isinstance(condition, Every | Some):
         return condition.conditions
     return (condition.condition,) if isinstance(condition, ForAll | Exists) else ()
@@ -222,7 +222,7 @@ def walk(conditions: Iterable[Condition]) -> Iterator[Condition]:
 
 
 def condition_variables(condition: Condition) -> list[str]:
-    """Return the variables of a condition that something outside it must bind, each once."""
+    """Return the free variables of a condition, each once."""
     if isinstance(condition, Literal):
         return variables_of(condition.atom)
     if isinstance(condition, Equal):
@@ -235,7 +235,7 @@ def condition_variables(condition: Condition) -> list[str]:
 
 
 def bound(condition: Condition, binding: Mapping[Any, Any]) -> Condition:
-    """Return a condition with what has a value replaced by it; a quantifier's own variables stay."""
+    """Return a condition with variables replaced by their values; a quantifier's own variables stay."""
     if isinstance(condition, Literal):
         return Literal((condition.atom[0], *ground(condition.atom[1:], binding)), condition.positive)
     if isinstance(condition, Equal):
@@ -254,7 +254,7 @@ def bound(condition: Condition, binding: Mapping[Any, Any]) -> Condition:
 
 
 def conjuncts(conditions: Iterable[Condition]) -> Iterator[Condition]:
-    """Yield the conditions that must all hold, those inside an "all" one by one."""
+    """Yield the conditions that must all hold, splitting each "all" into its parts."""
     for condition in conditions:
         if isinstance(condition, Every):
             yield from conjuncts(condition.conditions)

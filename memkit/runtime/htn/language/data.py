@@ -1,4 +1,4 @@
-"""Domains, problems and states as plain data: the form of the YAML files, which JSON carries as well."""
+"""Domains, problems and states as plain data: the form of the YAML files, also usable as JSON."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Start:
     facts: tuple[Term, ...]
     numbers: Mapping[Term, int | float]
     spelled: str
-    """How the caller wrote it (``text``, ``tuple`` or ``mapping``), so that functions see it the same way."""
+    """The caller's notation (``text``, ``tuple`` or ``mapping``), so that functions see the same one."""
 
 
 def parse_state(value: object, functions: Collection[str] = ()) -> Start:
-    """Return the facts of a state in a fixed order, its numbers, and how the caller wrote them.
+    """Return the facts of a state in a fixed order, its numbers, and the caller's notation.
 
-    In a mapping, the names in ``functions`` have numbers behind them.
+    In a mapping, the names in ``functions`` are followed by numbers.
 
     >>> parse_state({"at": "home", "has_smtp": True, "tired": False}).facts
     (('at', 'home'), ('has_smtp',))
@@ -59,7 +59,7 @@ def parse_state(value: object, functions: Collection[str] = ()) -> Start:
         named = [name for name in value if name in functions]
         numbers = dict(each for name in named for each in _numbers_of((str(name),), value[name]))
     else:
-        # The facts are sorted below, so a set need not be put in order here.
+        # The facts are sorted below, so a set need not be sorted here.
         given = [value] if isinstance(value, str) else (value or ())
         items = list(given) if isinstance(given, Set) else ordered(given)
         facts, numbers = read_items(items)
@@ -70,7 +70,7 @@ def parse_state(value: object, functions: Collection[str] = ()) -> Start:
 def read_items(items: Iterable[object]) -> tuple[list[Term], dict[Term, int | float]]:
     """Return the facts and the values of a list; the path of an error is the number of the entry.
 
-    ``not at home`` adds nothing, because what is not said does not hold.
+    ``not at home`` adds nothing, because unstated facts do not hold.
     """
     facts: list[Term] = []
     numbers: dict[Term, int | float] = {}
@@ -93,7 +93,7 @@ def read_items(items: Iterable[object]) -> tuple[list[Term], dict[Term, int | fl
 
 
 def _is_plain(item: object) -> bool:
-    """Return whether an entry is a fact as it stands, as most of a large state are: a tuple of names of objects."""
+    """Return whether an entry is already a fact, like most in a large state: a tuple of names of objects."""
     if type(item) is not tuple or len(item) < 2:
         return False
     for part in item:
@@ -110,7 +110,7 @@ def _of_objects(fact: Term) -> Term:
 
 
 def _denied(item: object) -> Term | None:
-    """Return the fact that an entry says does not hold, or None."""
+    """Return the fact that an entry negates, or None."""
     listed = isinstance(item, tuple | list) and bool(item) and item[0] == "not"
     if not listed and not (isinstance(item, str) and item.lstrip(" (").startswith("not")):
         return None
@@ -163,7 +163,7 @@ def parse_value(item: object) -> tuple[Term, int | float] | None:
 
 
 def _put_value(numbers: dict[Term, int | float], fluent: Term, value: int | float) -> None:
-    """Add a value; raise DomainError where the fluent has another one already."""
+    """Add a value; raise DomainError if the fluent already has another one."""
     if numbers.setdefault(fluent, value) != value:
         raise DomainError(f"({term_text(fluent)}) is both {numbers[fluent]} and {value}.")
 
@@ -179,7 +179,7 @@ _DOMAIN_KEYS = (
     "name", "description", "types", "predicates", "functions", "constants", "objects", "state", "tasks", "operators",
     "methods", "version", "changelog", "deprecated", "superseded_by",
 )  # fmt: skip
-"""What a domain's file may say; the last four are about the file, and nothing for a planner."""
+"""The keys of a domain's file; the last four are about the file, and mean nothing to a planner."""
 _OPERATOR_KEYS = (
     "name", "description", "parameters", "preconditions", "add", "remove", "effects", "cost", "tool", "arguments",
     "idempotent",
@@ -190,7 +190,7 @@ _PROBLEM_KEYS = ("name", "description", "domain", "objects", "state", "tasks", "
 
 
 def domain_fields(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what plain data says of a domain, by its fields; raise DomainError with the path of the key at fault."""
+    """Return the fields of a domain from plain data; raise DomainError with the path of the faulty key."""
     _known_keys(data, _DOMAIN_KEYS, "a domain")
     state, numbers = _start(data)
     return {
@@ -209,7 +209,7 @@ def domain_fields(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problem_fields(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what plain data says of a problem, by its fields; raise DomainError with the path of the key at fault."""
+    """Return the fields of a problem from plain data; raise DomainError with the path of the faulty key."""
     _known_keys(data, _PROBLEM_KEYS, "a problem")
     objects = _objects(data, "objects")
     state, numbers = _start(data)
@@ -273,7 +273,7 @@ def _ordering(data: Mapping[str, Any], count: int, labels: Mapping[str, int]) ->
 
 
 def _worded(item: Any, depth: int = 0) -> Any:
-    """Return an entry with texts in its lists, as they are when it is written as one text."""
+    """Return an entry with texts in its lists, as if it were written as one text."""
     refuse_depth(depth)
     if isinstance(item, list | tuple):
         return tuple(_worded(part, depth + 1) for part in item)
@@ -380,7 +380,7 @@ def _flag(data: Mapping[str, Any], key: str) -> bool:
 
 
 def method_from_data(data: Any) -> Method:
-    """Return the method that plain data describes; raise DomainError with the path of the key at fault."""
+    """Return the method that plain data describes; raise DomainError with the path of the faulty key."""
     _known_keys(data, _METHOD_KEYS, "a method")
     name = _named(data, "a method")
     with located("task"):
@@ -409,7 +409,7 @@ def state_texts(facts: Sequence[Term], numbers: Mapping[Term, int | float]) -> l
 
 
 def network_data(key: str, tasks: Sequence[Term], ordering: Ordering | None) -> dict[str, Any]:
-    """Return tasks as texts, or with labels where only some of their order is given."""
+    """Return tasks as texts, or with labels if they are only partially ordered."""
     if ordering is None:
         return {key: [term_text(task) for task in tasks]}
     labelled = [{"id": f"t{number}", "task": term_text(task)} for number, task in enumerate(tasks, 1)]
@@ -417,12 +417,12 @@ def network_data(key: str, tasks: Sequence[Term], ordering: Ordering | None) -> 
 
 
 def said(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return data without the keys that say nothing."""
+    """Return data without empty keys."""
     return {key: value for key, value in data.items() if value is not False and value not in ("", None, [], {})}
 
 
 def task_to_data(task: Task) -> dict[str, Any]:
-    """Return what is declared of a task as plain data."""
+    """Return a task's declaration as plain data."""
     return said({"parameters": parameters_text(task.parameters), "effects": [str(each) for each in task.effects]})
 
 
@@ -446,7 +446,7 @@ def operator_to_data(operator: Operator) -> dict[str, Any]:
 
 
 def method_to_data(method: Method) -> dict[str, Any]:
-    """Return a method as plain data; one with Python functions cannot be written down."""
+    """Return a method as plain data; one with Python functions cannot be serialised."""
     if callable(method.subtasks):
         raise DomainError(f"The subtasks of {method.name} are a Python function, which cannot be written down.")
     network = network_data("subtasks", method.subtasks, method.ordering)
@@ -459,7 +459,7 @@ def method_to_data(method: Method) -> dict[str, Any]:
         "subtasks": network["subtasks"],
         "learned": method.learned,
     }
-    # An ordering without pairs says something: any order will do.
+    # An ordering without pairs is meaningful: any order will do.
     return said(data) | {key: value for key, value in network.items() if key == "ordering"}
 
 
@@ -483,7 +483,7 @@ def _number_data(number: Number) -> int | float | str:
 
 
 def condition_texts(owner: str, conditions: Sequence[Condition]) -> list[str]:
-    """Return conditions as texts; raise DomainError for a Python function, which cannot be written down."""
+    """Return conditions as texts; raise DomainError for a Python function, which cannot be serialised."""
     for condition in walk(conditions):
         if isinstance(condition, Check):
             raise DomainError(f"A condition of {owner} is a Python function, which cannot be written down.")

@@ -1,4 +1,4 @@
-"""What a planner knows, a domain, and what it is asked, a problem: their plain data, and whether they make sense."""
+"""A planner's knowledge, a domain, and its input, a problem: their plain data and their validation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """Operators and methods with the types and predicates they speak of.
+    """Operators and methods with the types and predicates that they use.
 
     >>> house = Domain.from_data({
     ...     "name": "house",
@@ -59,7 +59,7 @@ class Domain:
     name: str = "domain"
     description: str = ""
     types: Mapping[str, str] = field(default_factory=dict)
-    """Each type with the type above it."""
+    """Each type with its supertype."""
     predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Each numeric function with the types of its arguments."""
@@ -67,14 +67,14 @@ class Domain:
     methods: tuple[Method, ...] = ()
     tasks: Mapping[str, Task] = field(default_factory=dict)
     objects: Mapping[str, str] = field(default_factory=dict)
-    """Objects that every problem of the domain has (its constants), with their types."""
+    """Objects of every problem of the domain (its constants), with their types."""
     state: tuple[Term, ...] | None = None
-    """The state of a problem that names none."""
+    """The state of a problem that specifies none."""
     numbers: Mapping[Term, int | float] = field(default_factory=dict)
     """The values of fluents in that state."""
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what ``make`` makes of this domain alone; planners and searches to come find it made."""
+        """Return what ``make`` computes from this domain alone, cached for later planners and searches."""
         found: T = self._kept.get(key) or self._kept.setdefault(key, make())
         return found
 
@@ -83,12 +83,12 @@ class Domain:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be made again, and holds generated functions."""
+        """Leave out what can be recomputed, and contains generated functions."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Domain:
-        """Return the domain that plain data (the YAML form) describes; raise DomainError with the key at fault."""
+        """Return the domain that plain data (the YAML form) describes; raise DomainError with the faulty key."""
         domain = Domain(**domain_fields(data))
         check_domain(domain)
         return domain
@@ -112,11 +112,11 @@ class Domain:
 
     @cached_property
     def steps(self) -> Mapping[str, Operator]:
-        """Return the operators by name: what a step of a plan may be."""
+        """Return the operators by name: the possible steps of a plan."""
         return {operator.name: operator for operator in self.operators}
 
     def types_above(self, name: str) -> list[str]:
-        """Return a type and every type above it, nearest first, ending with ``object``."""
+        """Return a type and all its supertypes, nearest first, ending with ``object``."""
         found = {name: None}
         while name != ROOT_TYPE:
             above = self.types.get(name, ROOT_TYPE)
@@ -125,13 +125,13 @@ class Domain:
         return list(found)
 
     def is_known(self, name: str) -> bool:
-        """Return whether an operator or a method does the task of this name."""
+        """Return whether there is an operator or a method for the task of this name."""
         return name in self.steps or any(method.task == name for method in self.methods)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Tasks to do, what holds at the start, what must hold at the end, and the objects there are.
+    """Tasks to do, the initial state, the goal, and the objects.
 
     >>> problem = Problem.from_data({"tasks": ["open window"], "state": ["closed window"], "goal": ["open window"]})
     >>> planner = HTNPlanner(operators=[Operator("open ?w", ["closed ?w"], ["open ?w"], ["closed ?w"])])
@@ -145,12 +145,12 @@ class Problem:
     """The values of fluents at the start."""
     objects: Mapping[str, str] = field(default_factory=dict)
     ordering: Ordering | None = None
-    """Which task comes before which; None: they are done in the order in which they are listed."""
+    """Which task comes before which; None: they are done as listed."""
     goal: tuple[Condition, ...] = ()
-    """What must hold when the tasks are done."""
+    """Conditions that must hold when the tasks are done."""
     name: str = "problem"
     spelled: str = "text"
-    """How the caller wrote the state (``text``, ``tuple`` or ``mapping``), so that functions see it the same way."""
+    """The caller's notation of the state (``text``, ``tuple`` or ``mapping``), so that functions see the same one."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ordering", parse_ordering(self.ordering, len(self.tasks)))
@@ -158,7 +158,7 @@ class Problem:
 
     @staticmethod
     def from_data(data: Mapping[str, Any], domain: Domain | None = None) -> Problem:
-        """Return the problem that plain data describes, checked against ``domain`` when there is one."""
+        """Return the problem that plain data describes, checked against ``domain`` if there is one."""
         try:
             given = problem_fields(data)
             if domain is not None:
@@ -184,7 +184,7 @@ class Problem:
 
 
 def declared_effects(domain: Domain, task: Term) -> tuple[Condition, ...]:
-    """Return what is declared to hold once ``task`` is done, with its arguments put in; () where nothing is."""
+    """Return the declared effects of ``task``, with its arguments substituted; () if there are none."""
     declared = domain.tasks.get(task[0])
     if declared is None or len(declared.parameters) != len(task) - 1:
         return ()
@@ -193,7 +193,7 @@ def declared_effects(domain: Domain, task: Term) -> tuple[Condition, ...]:
 
 
 DONE = " is done"
-"""What a task's name ends in that tests its declared effects; no name in a file and no proposal holds a space."""
+"""Suffix of the name of a task that tests declared effects; no name in a file or a proposal contains a space."""
 
 
 def is_goal(task: Term) -> bool:
@@ -205,7 +205,7 @@ Types = Mapping[str, str]
 
 
 def check_domain(domain: Domain) -> None:
-    """Raise DomainError for the first thing in a domain that cannot be right, with the path of the key at fault."""
+    """Raise DomainError for the first fault in a domain, with the path of the faulty key."""
     _check_types(domain)
     for key, signatures in (("predicates", domain.predicates), ("functions", domain.functions)):
         for name, kinds in signatures.items():
@@ -229,7 +229,7 @@ def check_domain(domain: Domain) -> None:
 
 
 def check_problem(problem: Problem, domain: Domain) -> None:
-    """Raise DomainError where a problem names types, predicates, functions or objects that are not there."""
+    """Raise DomainError if a problem names types, predicates, functions or objects that do not exist."""
     for name, kind in problem.objects.items():
         _known_type(domain, kind, ("objects", name))
     _check_start(domain, problem.state, problem.numbers, problem.objects)
@@ -368,7 +368,7 @@ def _check_number(domain: Domain, number: Number, types: Types, path: Path) -> N
 
 
 def _signature(domain: Domain, term: Term, what: str, path: Path) -> Sequence[str]:
-    """Return the types of the arguments that a predicate or a function takes."""
+    """Return the argument types of a predicate or a function."""
     known, others = domain.predicates, domain.functions
     if what == "function":
         known, others = others, known
@@ -383,7 +383,7 @@ def _signature(domain: Domain, term: Term, what: str, path: Path) -> Sequence[st
 
 
 def _check_call(domain: Domain, step: Term, types: Types, path: Path) -> None:
-    """Check a subtask against what does it; one that nobody does is for the planner to report."""
+    """Check a subtask against its operator or methods; one without either is for the planner to report."""
     operator = domain.steps.get(step[0])
     if operator is not None:
         _check_arguments(domain, step, [p.type for p in operator.parameters], types, path)
@@ -424,7 +424,7 @@ def _known_object(part: Any, objects: Collection[str], path: Path) -> None:
 
 
 def _check_start(domain: Domain, facts: Sequence[Term], numbers: Mapping[Term, int | float], objects: Types) -> None:
-    """Check the facts and values of a state, which name objects only."""
+    """Check the facts and values of a state, which may only name objects."""
     for number, fact in enumerate(facts):
         if domain.predicates:
             kinds = _signature(domain, fact, "predicate", ("state", number))

@@ -1,4 +1,4 @@
-"""Read conditions in every form that callers write: texts, lists in brackets, tuples, mappings and functions."""
+"""Parse conditions in every form that callers use: texts, bracketed lists, tuples, mappings and functions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _is_nested(value: object) -> bool:
 
 
 def parse_condition(value: object) -> Condition:
-    """Return the condition that text, a tuple, a mapping or a function stands for.
+    """Return the condition that a text, a tuple, a mapping or a function stands for.
 
     >>> parse_condition("not = ?a ?b") == parse_condition({"not": ("=", "?a", "?b")})
     True
@@ -121,7 +121,7 @@ def _refuse_nesting(condition: Condition, depth: int) -> None:
 
 
 def _text_condition(text: str, depth: int) -> Condition:
-    """Read words, a call such as ``at(?x)``, or lists in brackets; any of them with ``not`` before it."""
+    """Parse words, a call such as ``at(?x)``, or bracketed lists; any of them may be preceded by ``not``."""
     stripped = text.strip()
     first, _, rest = stripped.partition(" ")
     if first == "not" and _CALL.fullmatch(rest.strip()):
@@ -134,7 +134,7 @@ def _text_condition(text: str, depth: int) -> Condition:
 
 
 def _plain_condition(words: list[str]) -> Condition:
-    """Read words without brackets, of which only ``not`` and the comparisons mean something."""
+    """Parse words without brackets, of which only ``not`` and the comparisons are special."""
     negations = next((number for number, word in enumerate(words) if word != "not"), len(words))
     rest = words[negations:]
     if not rest:
@@ -147,7 +147,7 @@ def _plain_condition(words: list[str]) -> Condition:
 
 
 def _list_condition(parts: tuple[Any, ...], depth: int) -> Condition:
-    """Read a list whose first part says what it is: a fact, or one of the words of conditions with lists behind it."""
+    """Parse a list whose first element is a predicate, or a condition keyword followed by lists."""
     word, rest = (parts[0], parts[1:]) if parts else ("", ())
     if not isinstance(word, str):
         return _atomic(_term(parts))
@@ -169,7 +169,7 @@ def _negated_part(parts: tuple[Any, ...]) -> object:
 
 
 def _is_list_of_conditions(word: str, rest: tuple[Any, ...], from_text: bool) -> bool:
-    """Return whether a word of conditions stands before such; before plain words it is the name of a fact."""
+    """Return whether a condition keyword precedes conditions; before plain words it is the name of a fact."""
     given = rest[1:] if word in _QUANTIFIERS else rest
     empty = from_text and word not in _QUANTIFIERS
     return all(isinstance(part, tuple | list | Mapping | Condition) or callable(part) for part in given) and (
@@ -219,7 +219,7 @@ _FORMS = ("any", "all", "not", "forall", "exists")
 
 
 def _is_form(value: object) -> bool:
-    """Return whether a mapping is a condition such as ``{any: […]}`` and not facts such as ``{tired: False}``."""
+    """Return whether a mapping is a condition such as ``{any: […]}`` rather than facts such as ``{tired: False}``."""
     return isinstance(value, Mapping) and any(key in value and not isinstance(value[key], bool) for key in _FORMS)
 
 
@@ -252,7 +252,7 @@ def _items(value: Mapping[Any, Any], key: str, depth: int) -> tuple[Condition, .
 
 
 def _listed(value: Mapping[Any, Any], key: str, depth: int) -> Condition:
-    """Return the condition under a key, or all of the list there as one; a tuple is a fact, as it is everywhere."""
+    """Return the condition under a key, or its whole list as one; a tuple is a fact, as everywhere."""
     if not isinstance(value[key], list):
         with located(key):
             return _condition(value[key], depth + 1)

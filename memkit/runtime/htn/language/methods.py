@@ -1,4 +1,4 @@
-"""Methods: the ways to do a task, each a network of subtasks in a line or in just so much of an order."""
+"""Methods: the ways to do a task, each a totally or partially ordered network of subtasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ordering = tuple[tuple[int, int], ...]
 
 
 def split_labels(subtasks: Sequence[Any]) -> tuple[list[Any], dict[str, int]]:
-    """Take the tasks and their labels out of entries such as ``{id: a, task: "go ?x ?y"}``."""
+    """Separate tasks and labels in entries such as ``{id: a, task: "go ?x ?y"}``."""
     labels: dict[str, int] = {}
     tasks: list[Any] = []
     for number, item in enumerate(subtasks):
@@ -97,10 +97,10 @@ def predecessors(ordering: Ordering | None, count: int) -> list[set[int]]:
 
 
 def done_before(ordering: Ordering | None, tasks: Sequence[Term]) -> tuple[int, ...]:
-    """Return for each of some tasks, as bits, those that are done before it: those that the ordering names, and twins.
+    """Return for each task, as bits, those done before it: those that the ordering names, and twins.
 
-    Twins are the same task between the same others. Which of them is done first makes no difference, so that they are
-    done as they are listed; a hundred of them would have 2**100 ways to be half done.
+    Twins are equal tasks between the same others. Which of them is done first makes no difference, so they are
+    done as listed; a hundred of them would have 2**100 half-done states.
 
     >>> done_before(((0, 2), (1, 2)), [("a",), ("b",), ("c",)])
     (0, 0, 3)
@@ -129,7 +129,7 @@ def _terms(value: object) -> tuple[Term, ...]:
 
 
 def _named_task(item: object) -> Term:
-    """Return the term of a task that may be given as the operator or method that does it."""
+    """Return the term of a task that may be given as its operator or method."""
     if isinstance(item, Operator):
         return (item.name,)
     return (item.task,) if isinstance(item, Method) else parse_term(item)
@@ -137,7 +137,7 @@ def _named_task(item: object) -> Term:
 
 @dataclass(frozen=True, init=False)
 class Method:
-    """One way to do a task: when it applies, and the subtasks it consists of.
+    """One way to do a task: when it applies, and its subtasks.
 
     >>> walk = Method("walk", "visit ?place", ["at ?now"], ["go ?now ?place"])
     >>> planner = HTNPlanner([walk], [Operator("go ?from ?to", ["at ?from"], ["at ?to"], ["at ?from"])])
@@ -150,7 +150,7 @@ class Method:
     preconditions: tuple[Condition, ...]
     subtasks: Subtasks
     ordering: Ordering | None
-    """Which subtask comes before which; None: they are done in the order in which they are listed."""
+    """Which subtask comes before which; None: they are done as listed."""
     variables: tuple[Parameter, ...]
     """Types of variables that are not arguments of the task."""
     learned: bool
@@ -191,21 +191,21 @@ class Method:
 
     @property
     def steps(self) -> tuple[Term, ...]:
-        """Return the subtasks that are written down; () where a Python function gives them."""
+        """Return the subtasks in the definition; () if a Python function returns them."""
         return () if callable(self.subtasks) else self.subtasks
 
     def is_within(self, names: AbstractSet[Any]) -> bool:
-        """Return whether all of the subtasks that are written down are among ``names``."""
+        """Return whether all of the subtasks in the definition are among ``names``."""
         return all(step[0] in names for step in self.steps)
 
     @property
     def types(self) -> dict[str, str]:
-        """Return the declared types of its variables, those of the task's arguments included."""
+        """Return the declared types of its variables, including the task's arguments."""
         return {**(self.head.types or {}), **{p.name: p.type for p in self.variables}}
 
     @property
     def any_arguments(self) -> bool:
-        """Return whether Python functions take whatever arguments the task has."""
+        """Return whether Python functions accept any arguments of the task."""
         calls = callable(self.subtasks) or any(isinstance(each, Check) for each in walk(self.preconditions))
         return calls and not self.head.args
 
@@ -224,7 +224,7 @@ def _network(name: str, subtasks: object, ordering: object) -> tuple[Subtasks, O
 
 @dataclass(frozen=True)
 class Task:
-    """What is declared of a task: its arguments, and the facts that hold when it is done.
+    """The declaration of a task: its arguments, and the facts that hold when it is done.
 
     >>> air = {"parameters": "?room", "effects": ["fresh ?room"]}
     >>> task = Domain.from_data({"name": "house", "tasks": {"air": air}}).tasks["air"]
@@ -238,7 +238,7 @@ class Task:
 
 
 def tasks_with_end(operators: Iterable[str], methods: Iterable[Method]) -> set[str]:
-    """Return the names of operators, and of the tasks that some method brings to an end in them."""
+    """Return the names of operators, and of the tasks that some method reduces to them."""
     ends, waiting = set(operators), list(methods)
     while able := [method for method in waiting if method.task not in ends and method.is_within(ends)]:
         ends.update(method.task for method in able)
@@ -278,7 +278,7 @@ def methods_from(value: object) -> tuple[Method, ...]:
 
 
 def _methods_of(task: str | None, value: Any, number: int = 1) -> list[Method]:
-    """Read one entry: a method, its keywords, a list of either, or a plain list of subtasks."""
+    """Parse one entry: a method, its keywords, a list of either, or a plain list of subtasks."""
     if isinstance(value, Method):
         return [value]
     if isinstance(value, Mapping) and (task or "task" in value):
@@ -294,7 +294,7 @@ def _methods_of(task: str | None, value: Any, number: int = 1) -> list[Method]:
 
 
 def computed_subtasks(given: Any, method: str) -> list[Term] | None:
-    """Return the subtasks that a function of the caller gave, or None where it said that the method does not apply."""
+    """Return the subtasks from a user's function, or None if it said that the method does not apply."""
     if given is None or given is False:
         return None
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -311,5 +311,5 @@ def _sequence(value: Any, what: str) -> Sequence[Any]:
 
 
 def content_of(method: Method) -> tuple[Any, ...]:
-    """Return what makes a method the same as another one of another name."""
+    """Return what makes two methods equal except for their names."""
     return (method.head.name, method.head.args, frozenset(method.preconditions), method.subtasks)

@@ -1,4 +1,4 @@
-"""The objects of a problem with their types, declared or read off where they occur, and calls that fit them or not."""
+"""The objects of a problem with their types, declared or inferred from use, and the validity of calls."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .operators import Change, Effect, Operator, When
 from .terms import ROOT_TYPE, Members, Number, Parameter, Term, fluents_of, is_variable, term_text
 
 _Use = tuple[Term, Sequence[str]]
-"""A fact, fluent or call, and the types that its arguments are declared to have."""
+"""A fact, fluent or call, and the declared types of its arguments."""
 
 
 def typed_objects(domain: Domain, problem: Problem) -> dict[str, dict[Any, None]]:
     """Return the objects of each type.
 
-    What is not declared gets its types from the predicates and tasks it occurs in; an object of which nothing at all
+    Undeclared objects get their types from the predicates and tasks in which they occur; an object about which nothing
     is known fits every type, so that callers in Python need not declare any.
     """
     declared = {**domain.objects, **problem.objects}
@@ -49,7 +49,7 @@ def _all_types(domain: Domain) -> list[str]:
 
 
 def _kinds(uses: Iterable[_Use], declared: Container[Any]) -> dict[Any, set[str]]:
-    """Return the types that objects get from where they occur; those that are declared need none."""
+    """Return the types that objects get from their uses; declared ones need none."""
     found: dict[Any, set[str]] = {}
     for term, signature in uses:
         for position, part in enumerate(term):
@@ -59,7 +59,7 @@ def _kinds(uses: Iterable[_Use], declared: Container[Any]) -> dict[Any, set[str]
 
 
 def _uses(domain: Domain) -> Iterable[_Use]:
-    """Yield every term of a domain with what is declared about the types of its arguments."""
+    """Yield every term of a domain with the declared types of its arguments."""
     yield from _uses_in_conditions(domain, _conditions(domain))
     facts = [fact for operator in domain.operators for fact in (*operator.effects_add, *operator.effects_remove)]
     facts += [fact for effect in _effects(domain) if isinstance(effect, When) for fact in (*effect.add, *effect.remove)]
@@ -75,7 +75,7 @@ def _uses_in_problem(domain: Domain, problem: Problem) -> Iterable[_Use]:
     yield from ((fact, domain.predicates.get(str(fact[0]), ())) for fact in problem.state)
     yield from _uses_in_conditions(domain, problem.goal)
     yield from _fluents(domain, problem.numbers)
-    # A task that names an undeclared object is a slip where objects are declared at all.
+    # A task that names an undeclared object is a mistake if objects are declared at all.
     if not (domain.objects or problem.objects):
         signatures = _signatures(domain)
         yield from ((task, signatures.get(str(task[0]), ())) for task in problem.tasks)
@@ -129,7 +129,7 @@ def _head_types(args: Sequence[Any], types: Mapping[str, str]) -> list[str]:
 
 
 def fault_of(call: Term, domain: Domain, learned: Sequence[Method], members: Members) -> str | None:
-    """Return in words why ``call`` is none that can be made, or None where it can."""
+    """Return in words why ``call`` is invalid, or None if it is valid."""
     name, args = call[0], call[1:]
     heads = list(_heads(name, domain, learned))
     if not heads:
@@ -151,7 +151,7 @@ def _no_such_task(name: Any, domain: Domain, learned: Sequence[Method]) -> str:
 
 
 def _heads(name: Any, domain: Domain, learned: Sequence[Method]) -> Iterator[Sequence[Any] | None]:
-    """Yield the parameters of everything of that name; None stands for any arguments at all."""
+    """Yield the parameters of everything with that name; None stands for any arguments."""
     for operator in domain.operators:
         if operator.name == name:
             yield None if operator.any_arguments else operator.parameters

@@ -1,4 +1,4 @@
-"""Operators and their effects: facts, changes of numbers, and what depends on the state or touches many objects."""
+"""Operators and their effects: facts, changes of numbers, and effects that are conditional or quantified."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from .terms import (
 T = TypeVar("T")
 
 RECKONED = {"increase": "+", "decrease": "-", "scale_up": "*", "scale_down": "/"}
-"""Changes that reckon with the value a fluent has, each with its arithmetic."""
+"""Changes computed from a fluent's value, each with its operation."""
 CHANGES = ("assign", *RECKONED)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A new value of a fluent, or what is done with the one it has.
+    """A new value of a fluent, or an operation on its current value.
 
     >>> costs = Change("decrease", ("fuel", "?truck"), 2)
     >>> drive = Operator("drive ?truck", [">= (fuel ?truck) 2"], effects=[costs])
@@ -57,7 +57,7 @@ class Change:
 
 @dataclass(frozen=True)
 class When:
-    """Effects that happen where a condition holds before the step, for every object its parameters stand for.
+    """Effects that happen if a condition holds before the step, for all objects of its parameters' types.
 
     >>> rain = Operator("rain", effects=[{"forall": "?p - parcel", "when": ["outside ?p"], "add": ["wet ?p"]}])
     >>> planner = HTNPlanner(operators=[rain], domain={"name": "yard", "types": {"parcel": "object"}})
@@ -74,7 +74,7 @@ class When:
 
 
 Effect = When | Change
-"""What a step does besides adding and removing facts.
+"""An effect of a step besides adding and removing facts.
 
 >>> parse_effect("decrease (fuel ?truck) 2")
 Change(operator='decrease', fluent=('fuel', '?truck'), value=2)
@@ -106,7 +106,7 @@ def parse_effect(value: object) -> Literal | Effect:
 
 
 def _change(value: object) -> Change | None:
-    """Return the change that a list stands for if it names one and its parts are a fluent and a number."""
+    """Return the change that a list stands for if it names one and its elements are a fluent and a number."""
     parts: Any = read_expression(value) if isinstance(value, str) and "(" not in value.split(" ")[0][1:] else value
     if not isinstance(parts, tuple | list) or not parts or not isinstance(parts[0], str):
         return None
@@ -156,7 +156,7 @@ def _read(value: Mapping[Any, Any], key: str, read: Callable[[object], T]) -> tu
 
 
 def parse_fact(item: object) -> Term:
-    """Return the fact that an entry under ``add`` or ``remove`` names."""
+    """Return the fact in an entry under ``add`` or ``remove``."""
     try:
         fact = parse_term(item)
     except HtnError as error:
@@ -190,7 +190,7 @@ def effect_variables(effect: Effect) -> list[str]:
 
 @dataclass(frozen=True, init=False)
 class Operator:
-    """A primitive step: what must hold before it, and which facts it makes true and false.
+    """A primitive step: its preconditions, and the facts that it makes true and false.
 
     >>> go = Operator("go ?from ?to", ["at ?from", "not = ?from ?to"], ["at ?to"], ["at ?from"])
     >>> [str(step) for step in HTNPlanner(operators=[go]).generate("go home shop", ["at home"])]
@@ -202,21 +202,21 @@ class Operator:
     preconditions: tuple[Condition, ...]
     effects_add: tuple[Term, ...]
     effects_remove: tuple[Term, ...]
-    """Facts the step makes false; ``effects_add`` wins where both name a fact."""
+    """Facts that the step makes false; ``effects_add`` wins if both name a fact."""
     effects_more: tuple[Effect, ...]
-    """Changes of numbers, and effects that depend on the state or touch many objects."""
+    """Changes of numbers, and conditional or quantified effects."""
     cost: Number
-    """What the step counts for the cheapest plan, reckoned in the state before it."""
+    """The step's cost for the cheapest plan, computed in the state before it."""
     function: Callable[..., Any] | None = field(compare=False)
-    """What carries the step out; planning never calls it."""
+    """The function that carries out the step; planning never calls it."""
     tool: str | None
-    """The agent's tool that carries the step out."""
+    """The agent's tool that carries out the step."""
     arguments: tuple[tuple[str, str], ...]
-    """What the tool is called with: each argument with a text in which variables stand for the step's objects."""
+    """The arguments of the tool: for each a text in which variables stand for the step's objects."""
     idempotent: bool
-    """Whether doing the step twice is as good as once, so that it may be done again when nobody knows of the first."""
+    """Whether doing the step twice equals doing it once, so that it may be repeated if its outcome is unknown."""
     any_arguments: bool
-    """Whether the step takes whatever arguments it is called with (no parameters were declared)."""
+    """Whether the step accepts any arguments (no parameters were declared)."""
     description: str
 
     def __init__(
@@ -274,7 +274,7 @@ class Operator:
             )
 
     def _refuse_contradiction(self) -> None:
-        """Refuse two changes of one fluent; those under different conditions are only seen when a step is done."""
+        """Reject two changes of one fluent; those under different conditions are only detected when a step is done."""
         always = [effect for effect in self.effects_more if isinstance(effect, Change)]
         for changes in (always, *(effect.changes for effect in self.effects_more if isinstance(effect, When))):
             fluents = [change.fluent for change in changes]
@@ -286,7 +286,7 @@ class Operator:
 
 
 def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Effect, ...]]:
-    """Split effects in one list ("at ?to", "not at ?from") into facts to add, facts to remove, and all others."""
+    """Split a list of effects ("at ?to", "not at ?from") into facts to add, facts to remove, and all others."""
     if callable(value):
         raise DomainError("The effects are a Python function. List the facts that change; what does the step is fn=.")
     if isinstance(value, Mapping) and not _is_when(value):

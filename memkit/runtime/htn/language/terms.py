@@ -1,13 +1,13 @@
-"""Terms and numbers, what texts are read into: a name and its arguments, ``at home``; sums, ``(+ (fuel ?t) 5)``.
+"""Terms and numbers, the results of parsing: a name and its arguments, ``at home``; arithmetic, ``(+ (fuel ?t) 5)``.
 
-What can be wrong with them, and with all that is made of them, is one tree of errors that a user can act on:
+Errors in them, and in everything built from them, form one tree; each is something that a user can act on:
 
 HtnError
  ├── DomainError    a domain (or an operator, method, condition of it) does not make sense
- │   ├── UnboundError   nothing gives a variable its value
- │   └── TypeClash      an argument can never be of the type that is asked for
+ │   ├── UnboundError   a variable never gets a value
+ │   └── TypeClash      an argument can never have the required type
  ├── ProblemError   a task, an object or a state does not fit its domain
- └── PlanError      a plan to be verified cannot be read
+ └── PlanError      a plan to be verified cannot be parsed
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Path = tuple[str | int, ...]
 
 
 class HtnError(Exception):
-    """Stand for everything this room refuses; ``path`` names the key in the data it came from.
+    """The base of this room's errors; ``path`` names the key in the data it came from.
 
     >>> HTNPlanner(strategy="widest")
     Traceback (most recent call last):
@@ -45,7 +45,7 @@ class HtnError(Exception):
 
 
 class DomainError(HtnError):
-    """Say what in a planning domain cannot be used.
+    """Report what in a planning domain cannot be used.
 
     >>> Domain.from_data({"name": "house", "types": {"door": "opening"}})
     Traceback (most recent call last):
@@ -57,15 +57,15 @@ class DomainError(HtnError):
 
 
 class UnboundError(DomainError):
-    """Say which variable has no value."""
+    """Report which variable has no value."""
 
 
 class TypeClash(DomainError):
-    """Say which argument is of another type than is asked for."""
+    """Report which argument has another type than required."""
 
 
 class ProblemError(HtnError):
-    """Say what in a task, an object list or a state does not fit the domain.
+    """Report what in a task, an object list or a state does not fit the domain.
 
     >>> HTNPlanner(operators=[Operator("open ?door")]).generate("open ?door")
     Traceback (most recent call last):
@@ -77,7 +77,7 @@ class ProblemError(HtnError):
 
 
 class PlanError(HtnError):
-    """Say why a plan cannot be read.
+    """Report why a plan cannot be parsed.
 
     >>> read_plan("go home shop")
     Traceback (most recent call last):
@@ -90,7 +90,7 @@ class PlanError(HtnError):
 
 @contextmanager
 def located(*keys: str | int) -> Iterator[None]:
-    """Put ``keys`` before the path of whatever goes wrong inside, which becomes a DomainError."""
+    """Prefix ``keys`` to the path of an error raised in the block, which becomes a DomainError."""
     try:
         yield
     except HtnError as error:
@@ -121,7 +121,7 @@ Term = tuple[Any, ...]
 
 ROOT_TYPE = "object"
 Members = Mapping[str, Mapping[Any, None]]
-"""The objects of each type, those of the types below it included."""
+"""The objects of each type, including its subtypes."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
 _CALL = re.compile(r'([^\s(),"]+)\((.*)\)', re.DOTALL)
 _NEEDS_QUOTES = re.compile(r'[\s"(),]')
@@ -129,7 +129,7 @@ _NEEDS_QUOTES = re.compile(r'[\s"(),]')
 
 @dataclass(frozen=True)
 class Parameter:
-    """A variable of a head and the type its values have.
+    """A variable of a head and the type of its values.
 
     >>> Operator("go ?to - place").parameters
     (Parameter(name='?to', type='place'),)
@@ -166,17 +166,17 @@ def is_variable(value: object) -> bool:
 
 def variables_of(term: Sequence[Any]) -> list[str]:
     """Return the variables of a term in order, each once."""
-    # Compiling a domain asks this a few hundred times, so it calls nothing for each part.
+    # Compiling a domain calls this a few hundred times, so it calls nothing for each part.
     return [part for part in dict.fromkeys(term) if isinstance(part, str) and part[:1] == "?"]
 
 
 def ground(term: Sequence[Any], values: Mapping[Any, Any]) -> Term:
-    """Return a term with what has a value replaced by it."""
+    """Return a term with variables replaced by their values."""
     return tuple(values.get(part, part) for part in term)
 
 
 def parse_term(value: object) -> Term:
-    """Return the term that text, a tuple, a list, a name with arguments or a step stands for.
+    """Return the term that a text, a tuple, a list, a name with arguments or a step stands for.
 
     >>> parse_term("deliver book shop") == parse_term(("deliver", ["book", "shop"]))
     True
@@ -228,7 +228,7 @@ def _short(value: object) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words of a text; a word in double quotes may hold spaces."""
+    """Return the words of a text; a word in double quotes may contain spaces."""
     return [json.loads(word) if _is_quoted(word) else word for word in _TOKEN.findall(text)]
 
 
@@ -257,7 +257,7 @@ def _word(part: object) -> str:
 
 
 def parse_parameters(value: object) -> tuple[Parameter, ...]:
-    """Return the parameters of ``"?from ?to - place"``, of a list of such texts, or of ``{"?from": "place"}``."""
+    """Return the parameters in ``"?from ?to - place"``, in a list of such texts, or in ``{"?from": "place"}``."""
     if isinstance(value, Mapping):
         value = [f"{name} - {kind}" for name, kind in value.items()]
     texts = [value] if isinstance(value, str) else value
@@ -295,7 +295,7 @@ def _parameters_of(value: object) -> list[Parameter]:
 
 
 def _split_types(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Take ``- type`` out of a list of words; a type holds for all untyped words before it."""
+    """Remove ``- type`` from a list of words; a type applies to all untyped words before it."""
     names: list[str] = []
     types: dict[str, str] = {}
     pending: list[str] = []
@@ -328,19 +328,19 @@ def parse_head(value: object) -> Head:
 
 
 MOST_NESTED = 50
-"""How deep conditions and sums may lie inside each other; what a person writes needs five."""
+"""The nesting limit of conditions and arithmetic; what a person writes needs five levels."""
 
 _BRACKETED = re.compile(r'"(?:[^"\\]|\\.)*"|[()]|[^\s"()]+')
 
 
 class Words(tuple[Any, ...]):
-    """A list that was read from text: each part is a word as it stands, or again such a list."""
+    """A list parsed from text: each element is a word as written, or another such list."""
 
     __slots__ = ()
 
 
 def read_expression(text: str) -> Words:
-    """Return the lists that a text stands for; brackets around the whole text may be left out.
+    """Return the nested lists in a text; brackets around the whole text may be omitted.
 
     >>> read_expression("<= (fuel ?t) 5")
     ('<=', ('fuel', '?t'), '5')
@@ -363,14 +363,14 @@ def read_expression(text: str) -> Words:
 
 
 def unwrapped(words: Words) -> Words:
-    """Return a list without the brackets that only hold another list."""
+    """Return a list without brackets that only enclose another list."""
     while len(words) == 1 and isinstance(words[0], Words):
         words = words[0]
     return words
 
 
 def refuse_depth(depth: int) -> None:
-    """Raise DomainError where something lies too deep inside other things."""
+    """Raise DomainError if the nesting is too deep."""
     if depth > MOST_NESTED:
         raise DomainError(f"This is nested more than {MOST_NESTED} deep.")
 
@@ -381,7 +381,7 @@ def _cut(text: str) -> str:
 
 ARITHMETIC = ("+", "-", "*", "/")
 LARGEST = 1e100
-"""No number may be larger; what is, is a slip, and sums of such numbers would lose all sense."""
+"""The limit for numbers; a larger one is a mistake, and sums of such numbers would be meaningless."""
 
 _NUMERAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
@@ -389,7 +389,7 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Two numbers and what is done with them.
+    """An arithmetic operation on two numbers.
 
     >>> more = Arithmetic("+", ("fuel", "?truck"), 2.5)
     >>> str(more), parse_number("(+ (fuel ?truck) 2.5)") == more
@@ -406,7 +406,7 @@ class Arithmetic:
 
 
 Number = int | float | Term | Arithmetic
-"""A literal, a fluent (a numeric function with its arguments, as a term), or a sum of numbers.
+"""A literal, a fluent (a numeric function with its arguments, as a term), or an operation on numbers.
 
 >>> parse_number("5"), parse_number("(fuel ?truck)"), parse_number("(* 2 (fuel ?truck))")
 (5, ('fuel', '?truck'), Arithmetic(operator='*', left=2, right=('fuel', '?truck')))
@@ -484,20 +484,20 @@ def parse_fluent(value: object) -> Term:
 
 
 def is_numeral(word: object) -> bool:
-    """Return whether a word of a text, or a value, is a number as it stands."""
+    """Return whether a word of a text, or a value, is a numeric literal."""
     if isinstance(word, str):
         return _NUMERAL.fullmatch(word) is not None
     return isinstance(word, int | float) and not isinstance(word, bool)
 
 
 def numeral(word: str) -> int | float:
-    """Return the number that digits stand for, a whole one where there is neither a point nor an exponent."""
+    """Return the value of a numeric literal, an int if it has neither a point nor an exponent."""
     value = finite(float(word))
     return value if any(sign in word for sign in ".eE") else int(word)
 
 
 def finite(value: int | float) -> int | float:
-    """Return a number that can be reckoned with; raise DomainError for NaN, infinities and what is too large."""
+    """Return a usable number; raise DomainError for NaN, infinities and numbers that are too large."""
     if not -LARGEST <= value <= LARGEST:
         words = str(value) if isinstance(value, float) else f"A number of about {value.bit_length()} bits"
         raise DomainError(f"{words} is not a number that can be reckoned with; the largest is {LARGEST:g}.")
@@ -524,7 +524,7 @@ def number_variables(number: Number) -> list[str]:
 
 
 def with_values(number: Number, binding: Mapping[Any, Any]) -> Number:
-    """Return a number with the objects or variables in it replaced as far as they have values."""
+    """Return a number with its objects or variables replaced as far as they have values."""
     if isinstance(number, tuple):
         return (number[0], *ground(number[1:], binding))
     if isinstance(number, Arithmetic):

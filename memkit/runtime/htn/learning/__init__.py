@@ -1,1 +1,1 @@
-"""Learn methods where none applies: gaps, proposals of a model, and the methods made of those that held up."""
+"""Learn methods where none applies: gaps, proposals of a model, and methods made from valid proposals."""

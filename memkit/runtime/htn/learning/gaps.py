@@ -1,10 +1,10 @@
-"""A gap: a task that no method can do. What a model is asked about it, and the test of what it proposes.
+"""A gap: a task that no method can do; the question to a model about it, and the test of its proposal.
 
-The question is plain data, so that it can be sent, recorded and read by people; nothing in it is an instruction.
+The question is plain data, so that it can be sent, recorded and read by people; it contains no instructions.
 
-A task that says what holds once it is done has a companion: a task without steps, whose one method has the declared
-effects as its conditions. Behind what a model proposed it sees to it that no way of carrying the proposal out ends
-without them. This is the verifier task of Chat-HTN (arXiv 2505.11814), which protects only what is declared.
+A task that declares what holds once it is done has a companion: a task without steps, whose only method has the
+declared effects as its conditions. Appended to a model's proposal, it ensures that no way of carrying the proposal out
+ends without them. This is the verifier task of Chat-HTN (arXiv 2505.11814), which protects only what is declared.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["subtasks"],
     "additionalProperties": False,
 }
-"""The form of an answer, as JSON Schema."""
+"""The format of an answer, as JSON Schema."""
 
 INSTRUCTIONS = """\
 A planner has a task that none of its methods can do. Propose the subtasks that do it, in order.
@@ -59,7 +59,7 @@ Answer with {"subtasks": ["...", "..."]} and nothing else. Use no variables and 
 
 @dataclass(frozen=True)
 class RefusedProposal:
-    """A proposal that was not used, and why."""
+    """A proposal that was not used, with the reason."""
 
     proposal: str
     reason: str
@@ -71,7 +71,7 @@ class GapQuestion:
 
     task: Term
     goal: tuple[Condition, ...]
-    """What is declared to hold once it is done; () where nothing is."""
+    """Its declared effects; () if there are none."""
     state: tuple[Term, ...]
     numbers: Mapping[Term, int | float]
     objects: Mapping[str, str]
@@ -83,7 +83,7 @@ class GapQuestion:
     refused: tuple[RefusedProposal, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
-        """Return the question as plain data; of very many facts and objects, those near the task."""
+        """Return the question as plain data; if there are very many facts and objects, those near the task."""
         facts, more_facts = _nearest(self.state, self.task)
         fluents, more_fluents = _nearest(tuple(self.numbers), self.task)
         return {
@@ -105,7 +105,7 @@ class GapQuestion:
 
 
 def read_answer(text: str) -> Any:
-    r"""Return the data of an answer: JSON as it is, or in the one fence of a text; the text itself where it is none.
+    r"""Return the data of an answer: JSON directly, or inside the only fence of a text; otherwise the text itself.
 
     >>> read_answer('Like this:\n```json\n{"subtasks": ["go home shop"]}\n```')
     {'subtasks': ['go home shop']}
@@ -128,7 +128,7 @@ def _no_constant(word: str) -> Any:
 
 
 def _nearest(facts: Sequence[Term], task: Term) -> tuple[list[Term], int]:
-    """Return the facts that share an object with the task, those next to them, then the others, up to a number."""
+    """Return the facts that share an object with the task, then those next to them, then others, up to a limit."""
     if len(facts) <= _MOST_FACTS:
         return list(facts), 0
     near = set(task[1:])
@@ -168,7 +168,7 @@ def _effect_data(effect: Effect) -> Any:
 
 
 def _tasks_data(domain: Domain, learned: Iterable[Method]) -> dict[str, Any]:
-    """Return every task that a method does, with its arguments and what is declared to hold afterwards."""
+    """Return every task that has a method, with its arguments and declared effects."""
     found: dict[str, Any] = {}
     for method in (*domain.methods, *learned):
         declared = domain.tasks.get(method.task)
@@ -184,7 +184,7 @@ def _tasks_data(domain: Domain, learned: Iterable[Method]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Gap:
-    """A task that no method can do in a state, by digest, so that it is known again in another process."""
+    """A task that no method can do in a state, as a digest, so that it is recognised in another process."""
 
     task: str
     state: str
@@ -200,27 +200,27 @@ class AskedWhole(Protocol):
     """A model that is asked with the whole question."""
 
     def ask(self, question: GapQuestion) -> Any:
-        """Return an answer in the form of the question's schema, or anything else, which is refused; None for none."""
+        """Return an answer in the format of the question's schema, None for no answer; anything else is rejected."""
 
 
 class Gaps(Protocol):
-    """Remembers what was proposed for a gap and refused."""
+    """Remembers the rejected proposals for each gap."""
 
     def refused(self, gap: Gap) -> Sequence[RefusedProposal]:
-        """Return the refused proposals for a gap, oldest first."""
+        """Return the rejected proposals for a gap, oldest first."""
 
     def refuse(self, gap: Gap, refusal: RefusedProposal) -> None:
         """Remember one more."""
 
 
 class RememberedGaps:
-    """Remembers gaps as long as the process lives."""
+    """Remembers gaps for the life of the process."""
 
     def __init__(self) -> None:
         self._refused: dict[Gap, list[RefusedProposal]] = {}
 
     def refused(self, gap: Gap) -> Sequence[RefusedProposal]:
-        """Return the refused proposals for a gap, oldest first."""
+        """Return the rejected proposals for a gap, oldest first."""
         return tuple(self._refused.get(gap, ()))
 
     def refuse(self, gap: Gap, refusal: RefusedProposal) -> None:
@@ -229,17 +229,17 @@ class RememberedGaps:
 
 
 def with_goal(domain: Domain, task: Term, subtasks: Sequence[Term]) -> tuple[Term, ...]:
-    """Return subtasks that end in the test of what is declared of their task."""
+    """Return subtasks that end with the test of their task's declared effects."""
     return (*subtasks, (task[0] + DONE, *task[1:])) if declared_effects(domain, task) else tuple(subtasks)
 
 
 def spelled_out(subtasks: Sequence[Term]) -> list[Mapping[str, Any]]:
-    """Return subtasks in the form in which a method takes a name that holds a space, a companion's, as it is."""
+    """Return subtasks in the form in which a method accepts a name containing a space, such as a companion's."""
     return [{"name": step[0], "args": step[1:]} for step in subtasks]
 
 
 def tested(method: Method, domain: Domain) -> Method:
-    """Return a learned method whose subtasks end in the test of what is declared of its task."""
+    """Return a learned method whose subtasks end with the test of its task's declared effects."""
     if callable(method.subtasks):
         return method
     subtasks = with_goal(domain, (method.head.name, *method.head.args), method.subtasks)
@@ -269,7 +269,7 @@ def _goal_method(task: Task) -> Method:
 
 
 def without_goals(tree: Sequence[Node], domain: Domain) -> tuple[Node, ...]:
-    """Return a decomposition without its tests; what a model proposed says whether its goal was tested."""
+    """Return a decomposition without its tests; a model's proposal itself says whether its goal was tested."""
     kept = [node for node in tree if not is_goal((node["name"],))]
     numbers = {node["id"]: number for number, node in enumerate(kept)}
     return tuple(
@@ -298,9 +298,9 @@ def end_of(tree: Sequence[Node], at: int) -> int:
 
 
 def missed_effects(tree: Sequence[Node], method: str, domain: Domain, state: StepState) -> list[str]:
-    """Return the declared effects that a method did not bring about where a decomposition, in preorder, uses it.
+    """Return the declared effects that a method failed to bring about where a decomposition, in preorder, uses it.
 
-    ``state`` is that at the start, and is moved to the end.
+    ``state`` is the initial state, and is advanced to the end.
     """
     operators = domain.steps
     wanted: dict[int, list[Condition]] = {}

@@ -1,8 +1,8 @@
-"""Turn accepted proposals into methods: needs of the steps become preconditions, objects become variables.
+"""Turns accepted proposals into methods: needs of the steps become preconditions, objects become variables.
 
-What must hold before the proposal is found by regression over the steps it was carried out with, from the task's
+What must hold before the proposal is found by regression over the steps with which it was carried out, from the task's
 declared effects backwards. Objects of the task, of the subtasks and of those conditions are then replaced by variables,
-the same object by the same variable everywhere, except where the domain's own text speaks of the object.
+the same object by the same variable everywhere, except objects that the domain's own text names.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .regression import Applied, Chosen, Regressed, regress
 
 @dataclass(frozen=True)
 class LearnedMethod:
-    """A learned method, and where it comes from."""
+    """A learned method, with its origin."""
 
     method: Method
     source: Accepted
     notes: tuple[str, ...] = ()
-    """What its conditions do not say, so that it only shows when the method is used."""
+    """Requirements that its conditions do not express, so that they only show when the method is used."""
 
 
 def learn(
@@ -44,7 +44,7 @@ def learn(
 ) -> list[LearnedMethod]:
     """Return a method for each proposal that a plan's decomposition, in preorder, uses and that is not known yet.
 
-    Proposals go by the name under which they stand in the tree, ``members`` are the problem's objects by type.
+    Proposals are identified by their name in the tree; ``members`` are the problem's objects by type.
     """
     seen = {content_of(method) for method in known}
     taken = {method.name for method in (*domain.methods, *known)}
@@ -123,7 +123,7 @@ def _lifted(
 def _kinds(
     lifted: Sequence[Any], task: Term, wants: Sequence[tuple[Any, str]], domain: Domain, problem: Problem
 ) -> dict[Any, str]:
-    """Return the widest type that each object's variable may have, by what is declared of the places it stands in."""
+    """Return the widest type that each object's variable may have, given the declarations for its occurrences."""
     declared = domain.tasks.get(task[0])
     wanted: dict[Any, list[str]] = {}
     for part, parameter in zip(task[1:], declared.parameters if declared else (), strict=False):
@@ -141,7 +141,7 @@ def _kinds(
 def _apart(
     pairs: Iterable[tuple[Term, Term]], kinds: Mapping[Any, str], domain: Domain, variables: Mapping[Any, str]
 ) -> Iterator[Condition]:
-    """Yield that two facts are different ones, as far as other objects in their places could make them the same."""
+    """Yield conditions that two facts differ, as far as other objects in them could make them equal."""
     for one, other in pairs:
         different = [(left, right) for left, right in zip(one[1:], other[1:], strict=True) if left != right]
         if all(_may_be_same(left, right, kinds, domain) for left, right in different):
@@ -151,7 +151,7 @@ def _apart(
 
 
 def _may_be_same(one: Any, other: Any, kinds: Mapping[Any, str], domain: Domain) -> bool:
-    """Return whether what stands for two different objects could be one: not two constants, nor disjoint types."""
+    """Return whether the replacements of two different objects could be equal: no two constants, nor disjoint types."""
     if one not in kinds and other not in kinds:
         return False
     own = [kinds.get(part) or domain.objects.get(part, ROOT_TYPE) for part in (one, other)]
@@ -159,7 +159,7 @@ def _may_be_same(one: Any, other: Any, kinds: Mapping[Any, str], domain: Domain)
 
 
 def _always(condition: Condition) -> bool:
-    """Return whether a condition says of one object that it is itself."""
+    """Return whether a condition says that an object equals itself."""
     return isinstance(condition, Equal) and condition.positive
 
 
@@ -181,7 +181,7 @@ def _fresh_name(stem: str, taken: Iterable[str]) -> str:
 
 
 def objects_of_text(domain: Domain) -> set[Any]:
-    """Return the objects that operators, methods and declared effects speak of by name; these mean themselves."""
+    """Return the objects that operators, methods and declared effects name; they stand for themselves."""
     found: set[Any] = set()
     for operator in domain.operators:
         found |= {part for each in operator.preconditions for part in _objects_in(each)}

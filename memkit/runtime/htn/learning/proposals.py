@@ -1,8 +1,8 @@
-"""Ask a model for subtasks where no method applies, and let in only what holds up.
+"""Asks a model for subtasks where no method applies, and accepts only valid ones.
 
 A proposal is checked for shape, names, arguments and types, and then carried out on a copy of the state down to
-primitive steps, at the end of which the task's declared effects must hold. What fails is counted and its reason kept
-for the next try; it changes nothing else.
+primitive steps, after which the task's declared effects must hold. A failure is counted and its reason kept for the
+next attempt; it changes nothing else.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ NOT_ASKED = (
 )
 
 Attempt = Callable[[Sequence[Term], Mapping[Term, None], Mapping[Term, Any]], Result]
-"""Solves tasks from facts and numbers by known methods alone, within bounds of its own."""
+"""Solves tasks from facts and numbers by known methods alone, within its own limits."""
 Why = Callable[[Sequence[Term], Mapping[Term, None], Mapping[Term, Any]], list[str]]
-"""Says in words what keeps known methods from doing tasks from facts and numbers."""
+"""Returns in words what keeps known methods from doing tasks from facts and numbers."""
 Objection = Callable[[Term, Sequence[Term]], str | None]
-"""Says why subtasks of a task are not wanted, whatever they would do, or None."""
+"""Returns why subtasks of a task are unwanted, whatever they would do, or None."""
 
 
 class TaskText(str):
-    """A task as text, which also knows its name and arguments."""
+    """A task as text, which also has its name and arguments."""
 
     name: str
     args: Term
@@ -65,26 +65,26 @@ class TaskText(str):
 
 
 class Rejected(Exception):
-    """Say why a proposal is not used."""
+    """Report why a proposal is not used."""
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """A proposal that held up, as a method of the one task it was made for."""
+    """A valid proposal, as a method of the one task for which it was made."""
 
     method: Method
     gap: Gap
     proposal: str
     """A digest of the model's answer."""
     text: str
-    """That answer, cut where it is long."""
+    """That answer, truncated if it is long."""
     verified: bool
-    """Whether effects of the task are declared, and were seen to hold."""
+    """Whether effects of the task are declared, and were observed to hold."""
 
 
 @dataclass(frozen=True)
 class Consultation:
-    """Whom to ask, how often, what is remembered of the answers, and who keeps what is learned of them.
+    """Which model to ask, how often, what to remember of its answers, and who stores what is learned.
 
     >>> def model(task, state):
     ...     return ["open window"]
@@ -97,23 +97,23 @@ class Consultation:
 
     decompose: Decomposer | AskedWhole
     questions: int = 8
-    """Of one search."""
+    """Limit per search."""
     rounds: int = 3
-    """Of one gap, the tries of earlier searches included."""
+    """Limit per gap, including the attempts of earlier searches."""
     gaps: Gaps = field(default_factory=RememberedGaps)
     objection: Objection = field(default=lambda task, subtasks: None)
     keep: Callable[[Problem, Sequence[Any]], None] = field(default=lambda problem, learned: None)
-    """Is given what was learned with the plan for a problem."""
+    """Called with what was learned with the plan for a problem."""
 
     @property
     def whole(self) -> Callable[[GapQuestion], Any] | None:
-        """Return what is asked with the whole question, for a model that takes one."""
+        """Return the function that takes the whole question, if the model has one."""
         ask: Callable[[GapQuestion], Any] | None = getattr(self.decompose, "ask", None)
         return ask
 
     @property
     def takes_reasons(self) -> bool:
-        """Return whether the model is told what was wrong with earlier proposals, so that it is worth asking again."""
+        """Return whether the model is told what was wrong with earlier proposals, so that asking again makes sense."""
         if self.whole is not None:
             return True
         try:
@@ -124,7 +124,7 @@ class Consultation:
 
 
 class PausableClock:
-    """A clock that stands still while a model is asked: a slow model does not use up the time of the search."""
+    """A clock that stops while a model is asked: a slow model does not use up the time of the search."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -136,7 +136,7 @@ class PausableClock:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stand still for the time of the block."""
+        """Stop for the duration of the block."""
         start = self._clock()
         try:
             yield
@@ -145,7 +145,7 @@ class PausableClock:
 
 
 class GapProposals:
-    """Puts the gaps of one search to a model, a bounded number of times, and none of them twice."""
+    """Asks a model about the gaps of one search, a limited number of times, and about none of them twice."""
 
     def __init__(
         self,
@@ -159,9 +159,9 @@ class GapProposals:
     ) -> None:
         self.counts = {"asked": 0, "accepted": 0, "rejected": 0}
         self.reasons: dict[str, Reason] = {}
-        """What came of asking, by its words."""
+        """The results of asking, by their text."""
         self.accepted: dict[str, Accepted] = {}
-        """What held up, by the name of its method."""
+        """The accepted proposals, by the name of their method."""
         self._asking = asking
         self._problem = problem
         self._domain = domain
@@ -172,7 +172,7 @@ class GapProposals:
         self._answers: dict[tuple[Term, Any], Method | None] = {}
 
     def __call__(self, task: Term, search: Search) -> Iterator[Expansion]:
-        """Yield the model's decomposition of a task if it holds up."""
+        """Yield the model's decomposition of a task if it is valid."""
         if is_goal(task):
             return
         key = (task, search.world.facts.key)
@@ -185,12 +185,12 @@ class GapProposals:
             yield compile_method(method, search.compiled.domain), (), method.steps, len(method.steps)
 
     def say_if_unasked(self) -> None:
-        """Note why nobody was asked, for those who named a model and wonder."""
+        """Record why the model was not asked, for callers who supplied one and wonder."""
         if not self._answers:
             self.reasons[NOT_ASKED] = Reason("proposal", NOT_ASKED)
 
     def set_aside(self, used: Container[str]) -> None:
-        """Remember that proposals which held up by themselves were no help, but for those of the names ``used``."""
+        """Remember that valid proposals were no help, except for those with names in ``used``."""
         for name, each in self.accepted.items():
             if name not in used and self._asking.takes_reasons:
                 self._asking.gaps.refuse(
@@ -216,7 +216,7 @@ class GapProposals:
                 self._note(now.task, f"proposal rejected: {rejected}")
                 refused.append(RefusedProposal(_short(answer), str(rejected)))
                 if answer is None:
-                    return None  # it has nothing to say, now
+                    return None  # it has no answer this time
                 if repeats:
                     self._asking.gaps.refuse(gap, refused[-1])
         if refused and not self.counts["asked"]:
@@ -295,7 +295,7 @@ class GapProposals:
         raise Rejected(why[0] if why else "carrying it out never ends in steps")
 
     def _missing(self, result: Result, now: _Moment) -> str:
-        """Return which declared effect a plan does not bring about."""
+        """Return the declared effect that a plan does not bring about."""
         start = Problem(tasks=(), state=tuple(now.facts), numbers=dict(now.numbers), spelled=self._problem.spelled)
         state = StepState(start, now.members)
         state.follow(result.plan or (), self._domain.steps)
@@ -307,7 +307,7 @@ class GapProposals:
 
 @dataclass(frozen=True)
 class _Moment:
-    """A task that the search stands before, and the state it stands in."""
+    """A task that the search has reached, and the state there."""
 
     task: Term
     facts: Mapping[Term, None]
@@ -317,7 +317,7 @@ class _Moment:
 
 
 def digest_of(answer: Any) -> str:
-    """Return a digest of what a model answered, the same in every process."""
+    """Return a digest of a model's answer, the same in every process."""
     return hashlib.sha256(_canonical(answer).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -329,7 +329,7 @@ def _canonical(answer: Any) -> str:
 
 
 def _short(answer: Any) -> str:
-    """Return an answer as text for the next question, cut where it is long; then its digest tells it apart."""
+    """Return an answer as text for the next question, truncated with a distinguishing digest if it is long."""
     text = _canonical(answer)
     return text if len(text) <= LONGEST_SUBTASK else f"{text[:200]}… ({len(text)} characters, {digest_of(answer)[:12]})"
 

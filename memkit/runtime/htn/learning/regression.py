@@ -1,8 +1,8 @@
-"""Regression: what must hold before a sequence of steps so that all of them can be done and a goal holds at the end.
+"""Regression: what must hold before a sequence of steps so that all can be done and a goal holds at the end.
 
-The steps are first carried out as they were in the example, which says which part of a disjunction held, which object
-an "exists" stood for, and which conditional effects happened; these choices become conditions, so that the result may
-be stronger than needed and never weaker. Then the conditions are taken backwards over the effects of each step
+The steps are first carried out as in the example, which shows which part of a disjunction held, which object an
+"exists" stood for, and which conditional effects happened; these choices become conditions, so that the result may be
+stronger than needed but never weaker. Then the conditions are propagated backwards over the effects of each step
 (Waldinger 1977; for learning methods arXiv 2511.12901).
 """
 
@@ -21,7 +21,7 @@ from ..language.terms import Arithmetic, Number, Parameter, Term, fluents_of, gr
 from ..verification.evaluation import Binding, StepState, arguments, holds, occurrences, witness
 
 _LARGEST_SUM = 12
-"""Fluents and literals of one side of a comparison; a longer one says nothing that a person could review."""
+"""Limit on the fluents and literals on one side of a comparison; nobody could review a longer one."""
 
 
 @dataclass(frozen=True)
@@ -46,37 +46,37 @@ class Regressed:
     """What must hold at the start."""
 
     conditions: list[Condition]
-    """Facts, equalities, comparisons and "for all", about the objects of the example."""
+    """Facts, equalities, comparisons and "for all" conditions about the objects of the example."""
     apart: list[tuple[Term, Term]]
-    """Facts that must not become the same one when other objects take the place of the example's."""
+    """Facts that must remain different when other objects replace those of the example."""
     kinds: list[tuple[Any, str]]
-    """Objects with types that the steps, the methods in between, "exists" and "for all" effects want of them."""
+    """Objects with the types required by the steps, the methods in between, and "exists" and "for all" conditions."""
     notes: list[str]
-    """What could not be taken back over the steps, so that it is only tested when the method is used."""
+    """What could not be propagated back over the steps, so that it is only tested when the method is used."""
 
 
 @dataclass
 class _Seen:
-    """What is noticed on the way through the example."""
+    """Observations made while going through the example."""
 
     notes: dict[str, None] = field(default_factory=dict)
     kinds: dict[tuple[Any, str], None] = field(default_factory=dict)
 
     def bind(self, parameters: Iterable[Parameter], row: Binding) -> None:
-        """Notice of which types the objects in the places of parameters have to be."""
+        """Note the types that objects must have because of the parameters they fill."""
         self.kinds.update(((row[each.name], each.type), None) for each in parameters if each.name in row)
 
 
 @dataclass(frozen=True)
 class _Effect:
-    """A part of what a step did, or would have done had its condition held."""
+    """A part of what a step did, or would have done if its condition had held."""
 
     because: tuple[Condition, ...]
     happened: bool
     added: frozenset[Term] = frozenset()
     removed: frozenset[Term] = frozenset()
     changes: Mapping[Term, Number] = field(default_factory=dict)
-    """The value that each fluent has afterwards, in fluents before."""
+    """The value of each fluent afterwards, in terms of fluents before."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ class _Moment:
     needs: tuple[Condition, ...]
     effects: tuple[_Effect, ...] = ()
     loose: frozenset[Any] = frozenset()
-    """Predicates and functions that effects on all objects of a type may touch."""
+    """Predicates and functions that effects on all objects of a type may change."""
 
 
 def regress(example: Sequence[Applied | Chosen], goal: Sequence[Condition], state: StepState) -> Regressed:
-    """Return what must hold before the example; ``state`` stands at its start and is moved to its end."""
+    """Return what must hold before the example; ``state`` is its initial state and is advanced to its end."""
     seen = _Seen()
     moments = [_moment(each, state, seen) for each in example]
     found = _Backwards(seen.notes)
@@ -102,7 +102,7 @@ def regress(example: Sequence[Applied | Chosen], goal: Sequence[Condition], stat
 
 
 def _without_repetition(conditions: Iterable[Condition]) -> list[Condition]:
-    """Return conditions without those that a fluent has a value where another one compares the fluent."""
+    """Return conditions, dropping those that a fluent has a value if another one compares the fluent."""
     given = list(conditions)
     compared = [each for each in given if isinstance(each, Compare) and each.left != each.right]
     told = {fluent for each in compared for side in (each.left, each.right) for fluent in fluents_of(side)}
@@ -110,7 +110,7 @@ def _without_repetition(conditions: Iterable[Condition]) -> list[Condition]:
 
 
 def _moment(part: Applied | Chosen, state: StepState, seen: _Seen) -> _Moment:
-    """Return what happened at one point, and move the state past it."""
+    """Return what happened at one point, and advance the state past it."""
     if isinstance(part, Chosen):
         head = part.method.head
         seen.bind((Parameter(name, kind) for name, kind in (head.types or {}).items()), _over_args(part))
@@ -138,7 +138,7 @@ def _over_args(part: Chosen) -> Binding:
 
 
 def _reckonable(number: Number) -> Iterator[Condition]:
-    """Yield what a number needs to come to something: fluents that have a value, and no division by zero."""
+    """Yield the conditions for a number to have a value: fluents that have one, and no division by zero."""
     yield from (Compare("=", fluent, fluent) for fluent in fluents_of(number))
     yield from (Compare("=", divisor, 0, positive=False) for divisor in _divisors(number))
 
@@ -204,7 +204,7 @@ def _told(
 
 
 class _Backwards:
-    """The conditions that are needed, from the end of the example to its start."""
+    """The required conditions, from the end of the example to its start."""
 
     def __init__(self, notes: dict[str, None]) -> None:
         self.needed: dict[Condition, None] = {}
@@ -212,16 +212,16 @@ class _Backwards:
         self._notes = notes
 
     def need(self, conditions: Iterable[Condition]) -> None:
-        """Put conditions before those that come later."""
+        """Prepend conditions to those that come later."""
         self.needed = dict.fromkeys([*conditions, *self.needed])
 
     def step_back(self, moment: _Moment) -> None:
-        """Replace what is needed after a moment by what is needed before it."""
+        """Replace what is required after a moment by what is required before it."""
         if not moment.effects:
             return
         changed = [fluent for each in moment.effects if each.happened for fluent in each.changes]
         once = (fluent for fluent in changed if fluent[0] not in moment.loose)
-        # A number that would be changed twice keeps the step from being taken.
+        # Changing a number twice makes the step impossible.
         self.apart.update((pair, None) for pair in combinations(once, 2) if _alike(*pair))
         later, self.needed = self.needed, {}
         for condition in later:
@@ -238,7 +238,7 @@ class _Backwards:
             return self._literal(condition, moment.effects)
         if isinstance(condition, Compare):
             return self._comparison(condition, moment.effects)
-        # A "for all" has one meaning for each set of objects, so it is kept only where nothing touches it.
+        # A "for all" depends on the set of objects, so it is kept only if nothing changes it.
         if any(names & {term[0] for term in (*each.added, *each.removed, *each.changes)} for each in moment.effects):
             self._note(condition)
             return []
@@ -248,7 +248,7 @@ class _Backwards:
         self._notes[f"'{condition}' is touched by effects on many objects"] = None
 
     def _literal(self, condition: Literal, effects: Sequence[_Effect]) -> Sequence[Condition]:
-        """Return what is needed of a fact before effects, of which those that add win."""
+        """Return what is required for a fact before effects, among which additions win."""
         fact, because = condition.atom, list[Condition]()
         makers = [(each.added if condition.positive else each.removed, each) for each in effects]
         breakers = [(each.removed if condition.positive else each.added, each) for each in effects]
@@ -294,7 +294,7 @@ def _names(condition: Condition) -> set[Any]:
 
 
 def _alike(one: Term, other: Term) -> bool:
-    """Return whether two ground terms could become the same one with other objects in them."""
+    """Return whether two ground terms could become equal with other objects in them."""
     return one[0] == other[0] and len(one) == len(other)
 
 

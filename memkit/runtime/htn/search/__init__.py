@@ -1,1 +1,1 @@
-"""Search for plans: depth-first decomposition, the strategies around it, and what comes of them."""
+"""Search for plans: depth-first decomposition, the strategies around it, and their results."""

@@ -1,7 +1,7 @@
-"""The search: depth-first decomposition with full backtracking, on an explicit stack; what it decided, as a tree.
+"""The search: depth-first decomposition with full backtracking, on an explicit stack; its decisions, as a tree.
 
-A task network is a chain of shared cells, so that (network, state) is compared by identity and key. What was decided
-is one list of decisions in preorder; from it the plan and the decomposition tree are read off at the end.
+A task network is a chain of shared cells, so that (network, state) is compared by identity and key. The decisions
+form one list in preorder, from which the plan and the decomposition tree are derived at the end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Cell:
     rest: Cell | None
     length: int
     least: float = 0.0
-    """What it costs at least to do all of it, where costs matter."""
+    """The lowest total cost of doing it, if costs matter."""
 
 
 END = Cell((), None, 0)
@@ -40,12 +40,12 @@ END = Cell((), None, 0)
 
 @dataclass(eq=False, slots=True)
 class OpenTask:
-    """A task that is being decomposed: an ancestor of what comes first in the network."""
+    """A task being decomposed: an ancestor of the network's first task."""
 
     task: Term
     rest_length: int
     version: int
-    """How long the trail of changes was when it was decomposed."""
+    """The length of the trail of changes when it was decomposed."""
     frame: int
     previous: OpenTask | None
     completed: bool = False
@@ -55,7 +55,7 @@ class OpenTask:
 
 @dataclass(slots=True)
 class Frame:
-    """A choice point: a task with the expansions that were not tried yet."""
+    """A choice point: a task with its untried expansions."""
 
     expansions: Iterator[Expansion]
     rest: Cell
@@ -74,37 +74,37 @@ class SearchDecision(NamedTuple):
     source: CompiledOperator | CompiledMethod
     task: Term
     values: Term
-    """The values of the variables of the source."""
+    """The values of the source's variables."""
     width: int
-    """How many subtasks follow."""
+    """The number of subtasks that follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchLimits:
-    """Where a search turns back; a search that never did has seen everything."""
+    """Limits at which a search backtracks; a search that never reached one has seen everything."""
 
     repeats: int = 0
     """How often a task may be its own ancestor while nothing changes."""
     length: int | None = None
-    """Most tasks in a network."""
+    """The most tasks in a network."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSetting:
-    """What all searches of one problem have in common."""
+    """What all searches of one problem share."""
 
     compiled: CompiledDomain
     tasks: Sequence[Term]
     new_world: Callable[[], World]
     goal: CompiledMethod | None = None
     depth: int | None = None
-    """Most decisions in one line of a search."""
+    """The most decisions in one line of a search."""
     propose: Propose | None = None
     reorder: Reorder | None = None
 
 
 class Search:
-    """One pass over the space of decompositions, which can be interrupted and goes on where it was."""
+    """One pass over the space of decompositions, which can be interrupted and resumed."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Search:
         self.costs = costs
         self.nodes = 0
         self.failures = 0
-        """How often it had to turn back."""
+        """The number of times it had to backtrack."""
         self.cut_by_depth = False
         self.cut_by_length = False
         self.decisions: list[SearchDecision] = []
@@ -133,7 +133,7 @@ class Search:
         self._frames: list[Frame] = []
         self._cells: dict[tuple[Term, Cell], Cell] = {}
         self._visited: dict[tuple[Cell, int], float] = {}
-        """Networks with the states they were met in, and the least that had been paid then."""
+        """Networks with the states in which they were met, and the lowest cost paid up to then."""
         self._pruned: list[OpenTask] = []
         self._passed_on: list[OpenTask] = []
         self._start = len(world.facts.trail)
@@ -141,7 +141,7 @@ class Search:
 
     @property
     def found(self) -> bool:
-        """Return whether the tasks are done; then ``decisions`` says how."""
+        """Return whether the tasks are done; ``decisions`` then tells how."""
         return self._network is END
 
     @property
@@ -150,7 +150,7 @@ class Search:
         return self._network is None
 
     def advance(self, nodes: int) -> None:
-        """Look at so many nodes, or fewer if the search ends."""
+        """Visit this many nodes, or fewer if the search ends."""
         steps, last = self._functions.steps, self.nodes + nodes
         network = self._network
         while network is not None and network is not END and self.nodes < last:
@@ -169,16 +169,16 @@ class Search:
         self._network = network
 
     def look_on(self) -> None:
-        """Go on after a plan was found, for one that costs less."""
+        """Continue after a plan was found, for a cheaper one."""
         self._close(0)
         self._network = self._next()
 
     def leave(self) -> None:
-        """Take back all changes of the state."""
+        """Undo all changes of the state."""
         self.world.facts.undo(self._start)
 
     def ancestors(self) -> Iterator[Term]:
-        """Return the tasks that are being decomposed, innermost first."""
+        """Return the tasks being decomposed, innermost first."""
         opened = self.opened
         while opened is not None:
             if not isinstance(opened.task[0], Own):
@@ -186,7 +186,7 @@ class Search:
             opened = opened.previous
 
     def recursion_may_matter(self) -> bool:
-        """Return whether a task that was cut as its own ancestor can be done at all: a deeper pass may help then."""
+        """Return whether a task that was cut as its own ancestor can be done at all: a deeper pass may then help."""
         for opened in self._passed_on:
             below: OpenTask | None = opened
             while below is not None and not below.completed:
@@ -237,7 +237,7 @@ class Search:
     def _is_cut(self, network: Cell) -> bool:
         limits = self.limits
         if limits.length is not None and network.length > limits.length:
-            # Whoever meets this network in this search meets the same limit, so nothing is tainted.
+            # Any later visit of this network in this search meets the same limit, so nothing is tainted.
             self.cut_by_length = True
             return True
         if self.depth is not None and len(self.decisions) >= self.depth:
@@ -252,7 +252,7 @@ class Search:
         return True
 
     def _same_ancestors(self, task: Term) -> list[OpenTask]:
-        """Return the same task where it was met above in this very state, innermost first."""
+        """Return the occurrences of the same task above in this very state, innermost first."""
         found = []
         opened, version = self.opened, len(self.world.facts.trail)
         while opened is not None and opened.version == version:
@@ -266,7 +266,7 @@ class Search:
             self._frames[-1].tainted = min(self._frames[-1].tainted, frame)
 
     def _next(self) -> Cell | None:
-        """Return to the last choice point that has an expansion left, and return the network it leads to."""
+        """Return to the last choice point with an expansion left, and return the network it leads to."""
         while self._frames:
             frame = self._frames[-1]
             self.world.facts.undo(frame.mark)
@@ -287,13 +287,13 @@ class Search:
         return None
 
     def _drop(self, frame: Frame) -> None:
-        """Remember a failure only if it did not hang on a cut further up."""
+        """Remember a failure only if it did not depend on a cut further up."""
         if frame.tainted < len(self._frames):
             self._visited.pop(frame.key, None)
             self._taint(frame.tainted)
 
     def _expansions(self, task: Term) -> Iterator[Expansion]:
-        """Return the ways to do a task, each worked out when it is asked for."""
+        """Return the ways to do a task, each computed on demand."""
         found: Iterator[Expansion] = chain.from_iterable([each(task) for each in self._functions.expanders[task[0]]])
         if self.reorder is not None:
             found = iter(self.reorder(task, list(found), self.world))
@@ -321,7 +321,7 @@ def plan_of(decisions: Iterable[SearchDecision]) -> list[Step]:
 
 
 class Tree(Sequence[Node]):
-    """A decomposition tree that is made when somebody looks at it."""
+    """A decomposition tree that is built on first access."""
 
     def __init__(self, make: Callable[[], tuple[Node, ...]]) -> None:
         self._make = make
@@ -350,7 +350,7 @@ class Tree(Sequence[Node]):
 
 
 def tree_of(decisions: Sequence[SearchDecision]) -> tuple[Node, ...]:
-    """Return the decisions, which stand in preorder, as nodes that name their parent."""
+    """Return the decisions, in preorder, as nodes that name their parent."""
     nodes: list[Node] = []
     open_parents: list[list[int]] = []
     for number, decision in enumerate(decisions):
@@ -375,7 +375,7 @@ def _describe(decision: SearchDecision) -> dict[str, Any]:
 
 
 def tree_text(tree: Sequence[Node]) -> str:
-    """Return a tree as indented lines: tasks with the method that was chosen, and numbered steps.
+    """Return a tree as indented lines: tasks with the chosen method, and numbered steps.
 
     >>> print(tree_text([{"id": 0, "parent": None, "task": "greet", "method": "wave"},
     ...                  {"id": 1, "parent": 0, "task": "lift hand", "operator": "lift"}]))
@@ -400,7 +400,7 @@ def tree_text(tree: Sequence[Node]) -> str:
 
 
 def joined(decisions: Sequence[SearchDecision]) -> list[SearchDecision]:
-    """Return decisions, which stand in preorder, with methods whole again."""
+    """Return the decisions, in preorder, with split methods joined again."""
     found: list[SearchDecision] = []
     values: list[dict[str, Any]] = []
     open_parents: list[list[int]] = []

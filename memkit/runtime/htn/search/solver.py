@@ -1,4 +1,4 @@
-"""Solve a problem: ways to go through the decompositions, run within a budget, and what came of it."""
+"""Solves a problem: strategies for searching the decompositions, run within a budget, and their outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RESTART_AFTER = 250
 
 
 def by_rank(rank: Rank) -> Reorder:
-    """Return the order that a caller's function gives to the ways to do a task."""
+    """Return a function that orders the ways to do a task by a user's ranking."""
 
     def ranked(task: Term, found: list[Expansion], world: World) -> list[Expansion]:
         def value(expansion: Expansion) -> Any:
@@ -40,32 +40,32 @@ def by_rank(rank: Rank) -> Reorder:
 
 
 class Strategy(ABC):
-    """A way to search, which can be interrupted after any number of nodes."""
+    """A search strategy that can be interrupted after any number of nodes."""
 
     def __init__(self, setting: SearchSetting) -> None:
         self.outcome: str | None = None
-        """What came of it, None while it is not at an end."""
+        """The outcome, None until it has finished."""
         self.decisions: Sequence[SearchDecision] = ()
         self.nodes = 0
         self.failures = 0
-        """How often it had to turn back."""
+        """The number of times it had to backtrack."""
         self.cost: float | None = None
-        """What the cheapest plan costs that was found so far, where costs matter."""
+        """The cost of the cheapest plan found so far, if costs matter."""
         self._setting = setting
         self._world = setting.new_world()
 
     def advance(self, nodes: int) -> None:
-        """Look at so many more nodes, or fewer if it ends."""
+        """Visit this many more nodes, or fewer if it ends."""
         last = self.nodes + nodes
         while self.outcome is None and self.nodes < last:
             self._go_on(last)
 
     @abstractmethod
     def _go_on(self, last: int) -> None:
-        """Look at some nodes, until there were ``last`` of them at most."""
+        """Visit nodes until at most ``last`` were visited."""
 
     def _run(self, search: Search, last: int) -> None:
-        """Let a search go on until there were ``last`` nodes, and count what it does."""
+        """Let a search continue up to ``last`` nodes, and count its work."""
         nodes, failures = search.nodes, search.failures
         try:
             search.advance(last - self.nodes)
@@ -75,7 +75,7 @@ class Strategy(ABC):
 
 
 class DepthFirst(Strategy):
-    """Searches depth first in the order of the domain; complete, and at once where the domain says where to go."""
+    """Searches depth first in the order of the domain; complete, and immediate if the domain gives good guidance."""
 
     def __init__(self, setting: SearchSetting, length: int | None = None) -> None:
         super().__init__(setting)
@@ -93,7 +93,7 @@ class DepthFirst(Strategy):
         self.outcome, self.decisions = FOUND, self._search.decisions
 
     def _widen(self) -> None:
-        """Begin again with what made this pass turn back allowed, if anything did."""
+        """Start again with the limit raised that made this pass backtrack, if any did."""
         if self._search.cut_by_length and self._limits.length is not None:
             beyond = self._limits.length - len(self._setting.tasks)
             self._limits = replace(self._limits, length=len(self._setting.tasks) + 2 * beyond)
@@ -133,7 +133,7 @@ class Cheapest(DepthFirst):
 
 
 class Restarts(Strategy):
-    """Searches with choices in random order, from the start again and again, for now and then longer (Luby)."""
+    """Searches with choices in random order, restarting repeatedly, with occasional longer runs (Luby)."""
 
     def __init__(self, setting: SearchSetting) -> None:
         super().__init__(setting)
@@ -174,7 +174,7 @@ def luby(run: int) -> int:
 
 
 class _State(NamedTuple):
-    """A state, as what differs from the start."""
+    """A state, as its difference from the initial one."""
 
     key: int
     removed: Sequence[Term]
@@ -184,7 +184,7 @@ class _State(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class _Table:
-    """The states that a task, begun in a certain one, can end in, and who waits to hear of them."""
+    """The possible end states of a task started in a certain state, and the points waiting for them."""
 
     ends: dict[int, _Point] = field(default_factory=dict)
     waiting: list[_Point] = field(default_factory=list)
@@ -192,7 +192,7 @@ class _Table:
 
 @dataclass(eq=False, slots=True)
 class _Point:
-    """How far one way to do a task has come: what is left of it, in which state, and what led there."""
+    """The progress of one way to do a task: what is left of it, in which state, and what led there."""
 
     table: _Table
     left: Cell
@@ -204,7 +204,7 @@ class _Point:
 
 @dataclass(eq=False, slots=True)
 class _Opening:
-    """Ways to do a task in a state that were not looked at yet."""
+    """Unexamined ways to do a task in a state."""
 
     table: _Table
     task: Term
@@ -213,7 +213,7 @@ class _Opening:
 
 
 class Tabled(Strategy):
-    """Works out which states each task can end in, until the tasks of the problem end, or nothing new comes."""
+    """Computes the states that each task can end in, until the tasks of the problem end, or nothing new is found."""
 
     def __init__(self, setting: SearchSetting) -> None:
         super().__init__(setting)
@@ -267,7 +267,7 @@ class Tabled(Strategy):
                 self._put(_after(waiting, point))
 
     def _wait(self, point: _Point, task: Term) -> None:
-        """Let a point wait for the ends of its next task, which is begun if nobody waited for it in this state."""
+        """Let a point wait for the ends of its next task, which is started if nothing waited for it in this state."""
         key = (task, point.state.key)
         table = self._tables.get(key)
         if table is None:
@@ -279,7 +279,7 @@ class Tabled(Strategy):
             self._put(_after(point, end))
 
     def _open(self, opening: _Opening) -> None:
-        """Begin the next way to do a task; there may be more of them than there is room for."""
+        """Start the next way to do a task; there may be more of them than fit."""
         self._go_to(opening.state)
         way = next(opening.ways, None)
         if way is not None:
@@ -313,7 +313,7 @@ class Tabled(Strategy):
 
 
 def _difference(facts: Facts) -> _State:
-    """Return what the trail comes to, whatever was changed back on the way."""
+    """Return the net effect of the trail, ignoring changes that were reverted."""
     first: dict[Term, Any] = {}
     for what, how in facts.trail:
         first.setdefault(what, how)
@@ -345,22 +345,22 @@ def _decisions(end: _Point) -> list[SearchDecision]:
 
 _LOOK_AT_CLOCK_EVERY = 256
 _FAILURES_ALONE = 1_000
-"""How often plain depth-first search may turn back alone; most domains say well enough where to go."""
+"""How often plain depth-first search may backtrack on its own; most domains give enough guidance."""
 _NODES_ALONE = 40_000
-"""How long it may go on alone without turning back: a plan of so many steps, or a line that never ends."""
+"""How long it may continue alone without backtracking: for a plan of that length, or an endless line."""
 _FIRST_LENGTH = 4
-"""Tasks that may wait besides those of the problem, when a search begins that allows more and more."""
+"""The number of pending tasks, besides those of the problem, that the first pass with a growing limit allows."""
 _TURN = 1_000
 _TURNS = (3 * _TURN, _TURN, _TURN, _TURN // 2)
-"""Nodes for which each strategy goes on when they take turns."""
+"""The nodes per turn of each strategy when they alternate."""
 
 
 class OutOfBudget(Exception):
-    """Stop the search because a bound was reached."""
+    """Stop the search because a limit was reached."""
 
 
 class Meter:
-    """Counts what a search spends and stops it at the bound."""
+    """Counts what a search spends and stops it at the limit."""
 
     def __init__(self, budget: Budget, clock: Callable[[], float]) -> None:
         self.nodes = 0
@@ -371,14 +371,14 @@ class Meter:
         self._ticks = 0
 
     def part(self, budget: Budget) -> Meter:
-        """Return a meter for a part of the work, with bounds of its own and never more time than is left."""
+        """Return a meter for a part of the work, with its own limits and never more time than is left."""
         part = Meter(budget, self._clock)
         ends = [end for end in (self._end, part._end) if end is not None]
         part._end = min(ends, default=None)
         return part
 
     def run(self, strategy: Strategy, nodes: int) -> None:
-        """Let a strategy go on for so many nodes within the budget."""
+        """Let a strategy continue for this many nodes within the budget."""
         last = strategy.nodes + nodes
         while strategy.outcome is None and strategy.nodes < last:
             allowed = min(_LOOK_AT_CLOCK_EVERY, last - strategy.nodes)
@@ -395,7 +395,7 @@ class Meter:
                 self._look()
 
     def tick(self, candidates: int) -> None:
-        """Count candidates of a join, and look at the clock now and then."""
+        """Count candidates of a join, and check the clock now and then."""
         self._ticks += candidates
         if self._ticks >= _LOOK_AT_CLOCK_EVERY:
             self._ticks = 0
@@ -408,23 +408,23 @@ class Meter:
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """What a search came to."""
+    """The outcome of a search."""
 
     outcome: str
     decisions: Sequence[SearchDecision] = ()
     bound: Reason | None = None
-    """Which bound was reached, where the search gave up, or gave up looking for a cheaper plan."""
+    """The limit that was reached, if the search gave up, or stopped looking for a cheaper plan."""
     cost: float | None = None
 
 
 def make_world(problem: Problem, find_members: Callable[[], Members], tick: Callable[[int], None]) -> World:
-    """Return the facts, numbers and typed objects that a problem starts with."""
+    """Return the initial facts, numbers and typed objects of a problem."""
     facts = Facts(problem.state, problem.numbers)
     return World(facts, find_members, StateView(facts.facts, problem.spelled), tick)
 
 
 def network_of(problem: Problem) -> tuple[Term, ...]:
-    """Return what is to be done, as the search takes it: tasks in a line, then the goal."""
+    """Return the tasks in the form that the search takes: in sequence, followed by the goal."""
     tasks = problem.tasks
     if problem.ordering is not None and len(tasks) > 1:
         tasks = ((Own.UNORDERED, tasks, done_before(problem.ordering, tasks), 0),)
@@ -432,13 +432,13 @@ def network_of(problem: Problem) -> tuple[Term, ...]:
 
 
 def all_declared(domain: Domain, problem: Problem, find_members: Callable[[], Members]) -> bool:
-    """Return whether every object was declared, so that each has one type and the types above it."""
+    """Return whether every object was declared, so that each has one type and its supertypes."""
     declared = domain.objects.keys() | problem.objects.keys()
     return bool(declared) and find_members()[ROOT_TYPE].keys() <= declared
 
 
 def search(setting: SearchSetting, meter: Meter, strategy: str = DEPTH) -> SearchOutcome:
-    """Search with a strategy of :mod:`interface` until something comes of it or the budget is spent."""
+    """Search with a strategy of :mod:`interface` until there is an outcome or the budget is spent."""
     running = _started(setting, strategy)
     try:
         while running[0].outcome is None and not (strategy == TURNS and _is_stuck(running[0])):
@@ -459,7 +459,7 @@ def search(setting: SearchSetting, meter: Meter, strategy: str = DEPTH) -> Searc
 
 
 def _is_stuck(plain: Strategy) -> bool:
-    """Return whether it is time for other strategies: it turned back often, or goes on and on without an end."""
+    """Return whether it is time for other strategies: it backtracked often, or continues endlessly."""
     return plain.failures > _FAILURES_ALONE or plain.nodes > _NODES_ALONE
 
 
@@ -470,7 +470,7 @@ def _started(setting: SearchSetting, strategy: str) -> list[Strategy]:
 
 
 def _bounded(first: Strategy, words: str) -> SearchOutcome:
-    """Return what there is where a bound was reached: nothing, or a plan that need not be the cheapest."""
+    """Return the result when a limit was reached: nothing, or a plan that need not be the cheapest."""
     if first.cost is None:
         return SearchOutcome(GAVE_UP, bound=Reason("budget", words))
     words = f"{words} looking for a cheaper plan; there may be one"
@@ -478,7 +478,7 @@ def _bounded(first: Strategy, words: str) -> SearchOutcome:
 
 
 def without_dead_ends(compiled: CompiledDomain) -> CompiledDomain:
-    """Leave out the methods that can never end in steps: a subtask is unknown, or leads back to itself for ever."""
+    """Remove the methods that can never end in steps: a subtask is unknown, or leads back to itself for ever."""
     sources = (method.source for methods in compiled.methods.values() for method in methods)
     ends = tasks_with_end(compiled.operators, sources)
     kept = {

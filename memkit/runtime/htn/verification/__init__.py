@@ -1,1 +1,1 @@
-"""Check plans by plain evaluation, apart from the code that searches for them."""
+"""Check plans by plain evaluation, independent of the code that searches for them."""

@@ -1,4 +1,4 @@
-"""Evaluate conditions and effects one by one, plainly: the verifier's own reading, apart from the search's."""
+"""Evaluates conditions and effects directly: the verifier's own implementation, independent of the search."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ Binding = Mapping[str, Any]
 
 
 class NoValue(Exception):
-    """Say why a number cannot be reckoned."""
+    """Report why a number cannot be computed."""
 
 
 class Impossible(Exception):
-    """Say why the effects of a step cannot happen."""
+    """Report why the effects of a step are impossible."""
 
 
 class StepState:
-    """What holds at one position of a plan, which only ever moves forward."""
+    """The state at one position of a plan, which only moves forward."""
 
     def __init__(self, problem: Problem, objects: Members) -> None:
         self.facts: dict[Term, None] = {}
@@ -58,12 +58,12 @@ class StepState:
         self._spelled = problem.spelled
         self._with: dict[tuple[str, int, Any], dict[Term, None]] = {}
         self.tick: Callable[[], None] = lambda: None
-        """Called for each binding that is tried, so that whoever has no time left can stop."""
+        """Called for each binding tried, so that a caller without time left can stop."""
         for fact in problem.state:
             self._put(fact)
 
     def advance(self, operator: Operator, step: Step) -> None:
-        """Move past a step; raise Impossible, with everything as it was, where its effects make no sense."""
+        """Advance past a step; raise Impossible, with the state unchanged, if its effects make no sense."""
         binding = arguments(operator, step)
         removed = [ground(fact, binding) for fact in operator.effects_remove]
         added = [ground(fact, binding) for fact in operator.effects_add]
@@ -83,12 +83,12 @@ class StepState:
             self._put(fact)
 
     def follow(self, steps: Iterable[Step], operators: Mapping[str, Operator]) -> None:
-        """Move past one step after the other."""
+        """Advance past a sequence of steps."""
         for step in steps:
             self.advance(operators[step.name], step)
 
     def value(self, number: Number, binding: Binding) -> int | float:
-        """Return what a number comes to; raise NoValue where it comes to nothing."""
+        """Return the value of a number; raise NoValue if it has none."""
         if isinstance(number, tuple):
             fluent = ground(number, binding)
             if fluent not in self.numbers:
@@ -111,7 +111,7 @@ class StepState:
                 yield wider
 
     def ask(self, function: Callable[..., Any], args: Term) -> Any:
-        """Return what a function of the caller says about the state."""
+        """Return the result of a user's function on the state."""
         view = StateView(self.facts, self._spelled)
         code = getattr(function, "__code__", None)
         takes_all = code is None or bool(code.co_flags & 0x04) or code.co_argcount > 1
@@ -148,7 +148,7 @@ class StepState:
 
 
 def reckon(operator: str, left: int | float, right: int | float) -> int | float:
-    """Return what two numbers come to; raise NoValue for a division by zero and for what is too large."""
+    """Return the result of an operation on two numbers; raise NoValue for a division by zero or too large a result."""
     if operator == "/":
         if right == 0:
             raise NoValue(f"{left} is divided by zero")
@@ -163,7 +163,7 @@ def reckon(operator: str, left: int | float, right: int | float) -> int | float:
 
 
 def compared(operator: str, left: int | float, right: int | float) -> bool:
-    """Return whether a comparison is true of two numbers."""
+    """Return whether a comparison of two numbers is true."""
     if operator == "=":
         return left == right
     if operator in ("<", "<="):
@@ -209,7 +209,7 @@ def _needed(condition: Condition) -> list[Term]:
 
 
 def _guards(condition: Condition) -> list[Term]:
-    """Return facts of which any one that is missing makes a condition hold."""
+    """Return facts any one of which, if missing, makes a condition hold."""
     parts = condition.conditions if isinstance(condition, Some) else (condition,)
     return [each.atom for each in parts if isinstance(each, Literal) and not each.positive]
 
@@ -223,7 +223,7 @@ def _rows(
 ) -> Iterator[Binding]:
     """Yield every binding of the parameters to objects of their types under which all of the facts hold.
 
-    Of those that nobody asks about one object will do for all.
+    For parameters that nothing depends on, a single object suffices.
     """
     own = {parameter.name: state.objects.get(parameter.type, {}) for parameter in parameters}
     if asked is not None:
@@ -249,7 +249,7 @@ def _extended(
 
 
 def witness(condition: Exists, binding: Binding, state: StepState, args: Term) -> Binding | None:
-    """Return objects that make an existential condition hold, with ``binding``, or None where none do."""
+    """Return objects that make an existential condition hold, with ``binding``, or None if there are none."""
     inner = condition.condition
     rows = _rows(condition.parameters, _needed(inner), binding, state, condition_variables(inner))
     return next((row for row in rows if holds(inner, row, state, args)), None)
@@ -262,7 +262,7 @@ def occurrences(effect: When, binding: Binding, state: StepState, args: Term) ->
 
 
 def shortfall(condition: Condition, binding: Binding, state: StepState, args: Term) -> str | None:
-    """Return in words why a condition does not hold, or None where it does."""
+    """Return in words why a condition does not hold, or None if it does."""
     if holds(condition, binding, state, args):
         return None
     if isinstance(condition, Every):

@@ -1,13 +1,13 @@
-"""Check a plan against domain and problem without any of the code that searches for plans.
+"""Checks a plan against domain and problem without any of the code that searches for plans.
 
-First the steps are carried out one by one, and the goal is looked at. Then it is asked whether the tasks decompose into
-exactly these steps, as a parser finds out whether a sentence has a derivation.
+First the steps are carried out one by one, and the goal is tested. Then it is checked whether the tasks decompose into
+exactly these steps, in the way a parser finds out whether a sentence has a derivation.
 
-Every task at every position of the plan keeps the positions at which it can end, and whoever waits for it is told of
-new ones (Earley 1970). Because the plan is given, the state at each position is known, so this works for recursion of
-any shape and needs no stack. A task that calls itself last is not told of every end of its successors one by one: the
-first that can do something with an end is told directly (Leo 1991), so such plans take linear time too. A variable that
-only subtasks name keeps its place until the first of them is to be done: a step finds its value in the plan.
+Every task at every position of the plan has a set of positions at which it can end, and notifies its waiters of new
+ones (Earley 1970). Because the plan is given, the state at each position is known, so this works for recursion of
+any shape and needs no stack. A task that calls itself last is not notified of every end of its successors one by one:
+the first that can use an end is notified directly (Leo 1991), so such plans take linear time too. A variable that
+occurs only in subtasks stays unbound until the first of them is to be done: a step finds its value in the plan.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def verify(
 ) -> list[Reason]:
     """Return what is wrong with a plan; an empty list means that it is a solution.
 
-    ``extra`` are further methods that may be used, such as learned ones; with ``decomposition=False`` only the steps
-    are carried out. Where the ``budget`` is spent, the one reason has the code ``budget``, and the plan may be a
-    solution; nodes are ways to begin a task or to go on with it.
+    ``extra`` are additional methods that may be used, such as learned ones; with ``decomposition=False`` only the steps
+    are carried out. If the ``budget`` is spent, the only reason has the code ``budget``, and the plan may be a
+    solution; nodes are ways to begin or continue a task.
 
     >>> planner = HTNPlanner(operators=[Operator("open ?door", ["unlocked ?door"], ["open ?door"])])
     >>> problem = planner.problem("open gate", ["unlocked gate"])
@@ -124,7 +124,7 @@ def step_fault(operator: Operator | None, step: Step, state: StepState, objects:
 
 
 def call_fault(operator: Operator, step: Step, objects: Members) -> tuple[str, str] | None:
-    """Return a code and words for why the arguments of a step do not fit its operator, or None where they do."""
+    """Return a code and a text for why a step's arguments do not fit its operator, or None if they do."""
     if operator.any_arguments:
         return None
     if len(step.args) != len(operator.parameters):
@@ -136,7 +136,7 @@ def call_fault(operator: Operator, step: Step, objects: Members) -> tuple[str, s
 
 
 def unmet_condition(operator: Operator, step: Step, state: StepState) -> tuple[str, str] | None:
-    """Return the first precondition that a step lacks, as text and in words, or None where it lacks none."""
+    """Return the first unmet precondition of a step, as text and in words, or None if there is none."""
     binding = arguments(operator, step)
     for condition in operator.preconditions:
         words = shortfall(condition, binding, state, step.args)
@@ -156,7 +156,7 @@ class _Stopped(Exception):
 
 
 class _Meter:
-    """Counts what is looked at, and stops at the bound."""
+    """Counts what is examined, and stops at the limit."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -175,18 +175,18 @@ class _Meter:
 
 @dataclass(eq=False)
 class _Network:
-    """What the subtasks of one task have in common, however far they are done."""
+    """What the subtasks of one task have in common, regardless of progress."""
 
     owner: Place
     before: Sequence[int] | None = None
-    """For each subtask those done before it, as bits; None where all stand in one line."""
+    """For each subtask those done before it, as bits; None if they are totally ordered."""
     kinds: Mapping[str, str] = field(default_factory=dict)
-    """The types of variables that may still stand in subtasks."""
+    """The types of variables that may still occur in subtasks."""
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A network of which some subtasks are done: how many of a line, or which, as bits."""
+    """A partially completed network: the number of subtasks done in sequence, or which ones, as bits."""
 
     network: _Network
     subtasks: tuple[Term, ...]
@@ -218,16 +218,16 @@ def _begun(
 
 @dataclass
 class _Entry:
-    """A task at a position of the plan: where it can end, and the rows that wait for that."""
+    """A task at a position of the plan: where it can end, and the rows waiting for that."""
 
     ends: dict[int, None] = field(default_factory=dict)
     waiting: list[_Row] = field(default_factory=list)
     told: Place | None = None
-    """Who is told of ends in the place of this task, once all that wait for it are known."""
+    """Who is notified of ends instead of this task, once everything waiting for it is known."""
 
 
 class Parser:
-    """Works through a plan from its first position to its last, the state moving along."""
+    """Works through a plan from its first position to its last, with the state moving along."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class Parser:
         extra: Sequence[Method],
         budget: Budget,
     ) -> None:
-        """Set up; ``budget`` bounds what is looked at."""
+        """Set up; ``budget`` limits what is examined."""
         self.operators = domain.steps
         self.methods: dict[str, list[Method]] = {}
         for method in (*domain.methods, *extra):
@@ -252,7 +252,7 @@ class Parser:
         self.agenda: list[deque[_Row]] = [deque() for _ in range(len(plan) + 1)]
         self._meter = _Meter(budget)
         self.met: set[_Row] = set()
-        """Rows of networks without a fixed order met at this position; other orders lead to the same row."""
+        """Rows of unordered networks met at this position; other orders lead to the same row."""
 
     def run(self) -> list[Reason]:
         """Return nothing if the tasks decompose into the plan, else how far they do, or that the budget is spent."""
@@ -269,7 +269,7 @@ class Parser:
         return [Reason("decomposition", words, tasks)]
 
     def _furthest(self) -> int:
-        """Work through the plan, and return the last position that some decomposition comes to."""
+        """Work through the plan, and return the last position that some decomposition reaches."""
         furthest = 0
         self.agenda[0].append(self.root)
         for position, rows in enumerate(self.agenda):
@@ -297,7 +297,7 @@ class Parser:
                     self._do(task, following, position)
 
     def _values(self, task: Term, kinds: Mapping[str, str], position: int) -> Iterator[Binding]:
-        """Yield values for the variables that are left in a task: those of the plan's step, or all that there are."""
+        """Yield values for a task's unbound variables: those of the plan's step, or all that exist."""
         names = variables_of(task)
         if not names:
             yield {}
@@ -305,7 +305,7 @@ class Parser:
             yield from self._assigned(names, {}, kinds)
         elif position < len(self.plan):
             binding = unified(task, self.plan[position], {})
-            # What occurs nowhere but in the plan is no object.
+            # Something that occurs only in the plan is not an object.
             if binding is not None and all(
                 self._is_a(value, kinds.get(name, ROOT_TYPE)) and value in self.objects[ROOT_TYPE]
                 for name, value in binding.items()
@@ -313,7 +313,7 @@ class Parser:
                 yield binding
 
     def _do(self, task: Term, following: _Row, position: int) -> None:
-        """Go on with ``following`` wherever ``task``, begun here, can end."""
+        """Continue with ``following`` wherever ``task``, begun here, can end."""
         if task[0] in self.operators:
             if position < len(self.plan) and self.plan[position] == task:
                 self.agenda[position + 1].append(following)
@@ -338,9 +338,9 @@ class Parser:
             self.agenda[position].extend(entry.waiting)
 
     def _told(self, place: Place) -> Place:
-        """Return who is to be told that a task ended, where every end is an end of that one too.
+        """Return who is to be notified that a task ended, if each of its ends is also an end of that task.
 
-        Only for tasks that began further back: what else waits for a task comes while its first position is at work.
+        Only for tasks that began earlier: further waiters arrive while a task's first position is processed.
         """
         passed: dict[Place, None] = {}
         while place not in passed:
@@ -361,7 +361,7 @@ class Parser:
     def _decompositions(
         self, task: Term, position: int
     ) -> Iterator[tuple[Sequence[Term], Ordering | None, Mapping[str, str]]]:
-        """Yield the subtasks of every way to do a task from here, their order, and the types of what is not bound."""
+        """Yield the subtasks of every way to do a task from here, their order, and the types of unbound variables."""
         for method in self.methods.get(task[0], ()):
             kinds = {p.name: p.type for p in method.variables}
             binding = self._with_first_steps(method, self._head_binding(method, task[1:]), position)
@@ -383,7 +383,7 @@ class Parser:
         return binding if fits else None
 
     def _with_first_steps(self, method: Method, binding: Binding | None, position: int) -> Binding | None:
-        """Return a binding with what the plan says of the operators that a method begins with, None if it says no."""
+        """Return a binding with what the plan says about the first operators of a method, None if it says no."""
         if binding is None or callable(method.subtasks) or method.ordering is not None:
             return binding
         for at, subtask in enumerate(method.subtasks, position):
@@ -392,7 +392,7 @@ class Parser:
             binding = unified(subtask, self.plan[at], binding) if at < len(self.plan) else None
             if binding is None:
                 return None
-        # What occurs nowhere but in the plan is no object.
+        # Something that occurs only in the plan is not an object.
         return binding if all(value in self.objects[ROOT_TYPE] for value in binding.values()) else None
 
     def _is_a(self, value: Any, kind: str) -> bool:
@@ -417,7 +417,7 @@ class Parser:
         return (wider for wider in rows if holds(condition, wider, self.state, args))
 
     def _assigned(self, names: Iterable[str], row: Binding, kinds: Mapping[str, str]) -> Iterator[Binding]:
-        """Yield the row with every unbound variable set to every object of its type in turn."""
+        """Yield the row with every unbound variable set to each object of its type."""
         free = [name for name in dict.fromkeys(names) if name not in row]
         members = (self.objects.get(kinds.get(name, ROOT_TYPE), {}) for name in free)
         for values in self._meter.each(product(*members)):
@@ -425,13 +425,13 @@ class Parser:
 
 
 def _taken(rows: deque[_Row]) -> Iterator[_Row]:
-    """Yield the first of the rows as long as there are any; more may come meanwhile."""
+    """Yield the first row as long as there are any; more may be added meanwhile."""
     while rows:
         yield rows.popleft()
 
 
 def unified(pattern: Term, term: Term, binding: Binding) -> Binding | None:
-    """Return a binding with what else makes a pattern the same as a term, None where nothing does."""
+    """Return a binding extended such that a pattern equals a term, None if there is none."""
     if len(pattern) != len(term):
         return None
     wider = dict(binding)
@@ -442,7 +442,7 @@ def unified(pattern: Term, term: Term, binding: Binding) -> Binding | None:
 
 
 def _cost(condition: Condition, row: Binding) -> tuple[bool, int]:
-    """Return what to look at first: tests, then facts that bind few variables, then what holds of many objects."""
+    """Return the order of evaluation: tests, then facts that bind few variables, then what holds of many objects."""
     unbound = sum(name not in row for name in dict.fromkeys(condition_variables(condition)))
     finds = isinstance(condition, Literal) and condition.positive
     return unbound > 0 and not finds, unbound
