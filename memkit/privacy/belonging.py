@@ -1,4 +1,4 @@
-"""Which lines belong to a person, and what stays of a file without them."""
+"""Which lines belong to a person, and what remains of a file without them."""
 
 from __future__ import annotations
 
@@ -27,59 +27,59 @@ KEYS_OF_FORM = frozenset({
     "valid_until", "supersedes", "session_id", "agent_id", "turn_id", "sealed", "merges", "contradicts",
     "predicate", "reflection", *PLACE,
 })  # fmt: skip
-"""Keys whose value the program sets; what the others hold was said by somebody."""
+"""Keys whose values the program sets; the values of all others may be somebody's words."""
 
 
 Opened = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Returns a line with what was sealed in it in clear, where the key is here."""
+"""Returns a line with its sealed text opened, if the key is here."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Whom an erasure is about: a user, or somebody of whom that user's memory tells."""
+    """The subject of an erasure: a user, or a person in that user's memory."""
 
     user_id: str
     opened: Opened = dict
     called: tuple[tuple[str, ...], ...] = ()
-    """The words by which texts speak of them; none where it is the user, of whom everything goes."""
+    """The words by which texts refer to them; empty if it is the user, of whom everything is erased."""
 
     @property
     def whole_name(self) -> str:
-        """Return what tells this subject from all others."""
+        """Return a string that distinguishes this subject from all others."""
         return "\n".join([self.user_id, *map(" ".join, self.called)])
 
     def has(self, data: Mapping[str, Any]) -> bool:
-        """Return whether a line is the user's, and tells of whom it is about."""
+        """Return whether a line is the user's, and about the subject."""
         return data.get("user_id") == self.user_id and (
             not self.called or any(map(self.is_named, said(self.opened(data))))
         )
 
     def naming(self, data: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the texts in a line that speak of them; of a document, which is JSON within a text, those in it."""
+        """Yield the texts in a line that refer to them; for a document, which is JSON within a text, those in it."""
         for text in said(self.opened(data)):
             if self.is_named(text):
                 yield from filter(self.is_named, _inner_texts(text))
 
     def is_named(self, text: str) -> bool:
-        """Return whether a text speaks of them."""
+        """Return whether a text refers to them."""
         told = [SAME_ROLE.get(word, word) for word in words(text)]
         starts = ((name, place) for name in self.called for place in range(len(told) - len(name) + 1))
         return any(tuple(told[place : place + len(name)]) == name for name, place in starts)
 
 
 class Belonging:
-    """Decides line by line; whatever an erased record is named in as the target of an event goes with it."""
+    """Decides line by line; events that target an erased record are erased with it."""
 
     def __init__(self, subject: Subject, ids: Texts | None = None) -> None:
         self.subject = subject
         self.user_id = subject.user_id
         self.ids: Texts = set() if ids is None else ids
         self.relinked: Mapping[str, str] = {}
-        """Lines of others that stood after one that goes, as they are linked anew."""
+        """Lines of others that followed an erased one, as they are relinked."""
         self._rest_of = Lately(self._decide)
 
     def owns(self, data: Mapping[str, Any]) -> bool:
-        """Return whether an object of the archive is the person's, or is about a record of theirs."""
+        """Return whether an object of the archive is the person's, or is about one of their records."""
         if data.get("user_id") == self.user_id:
             return self.subject.has(data) or str(data.get("id")) in self.ids or names_any(data, self.ids)
         return "op" in data and data.get("target") in self.ids
@@ -88,9 +88,9 @@ class Belonging:
         """Return ``content`` without the person's lines.
 
         Args:
-            content: Lines of JSON, as a shard or an export holds them.
-            torn: Whether what cannot be read goes too, when nothing in it names somebody else: of the remains of a
-                torn line nobody can tell whose they are.
+            content: Lines of JSON, as in a shard or an export.
+            torn: Whether unreadable remains are removed too, unless they name somebody else: it is unknown whose
+                the remains of a torn line are.
         """
         lines = content.split(b"\n")
         rests = ((line, self._rest_of(line, torn)) for line in lines)
@@ -99,11 +99,11 @@ class Belonging:
             return content
         if not any(line.strip() for line in kept):
             return b""
-        # Where the end of the file went, the line before it is the last one and keeps its own end.
+        # If the end of the file was removed, the line before it is the last one and keeps its own line end.
         return b"\n".join(kept) + (b"\n" if kept[-1] else b"")
 
     def _decide(self, line: bytes, torn: bool) -> bytes | None:
-        """Return what stays of a line; None where it stays as it is."""
+        """Return the remainder of a line; None if it stays as it is."""
         objects = objects_in(line)
         if not objects:
             return b"" if self._is_remains(line, torn) else None
@@ -113,7 +113,7 @@ class Belonging:
         return "".join(foreign).encode("utf-8", "surrogateescape")
 
     def _is_remains(self, line: bytes, torn: bool) -> bool:
-        """Return whether a line that holds no object has to go."""
+        """Return whether a line that holds no object must be removed."""
         if not line.strip() or _MARKER.match(line):
             return False
         if self.subject.called:
@@ -125,9 +125,9 @@ class Belonging:
 def relinked_around(
     objects: Iterable[tuple[str, Mapping[str, Any]]], goes: Callable[[Mapping[str, Any]], bool], key: bytes | None
 ) -> dict[str, str]:
-    """Return the lines that have to be linked anew because one before them goes, as they were and as they will be."""
+    """Return the lines that must be relinked because one before them is removed, as they were and as they will be."""
     nodes: dict[bytes, tuple[bytes, dict[str, Mapping[str, Any]], bool]] = {}
-    """By their links: the line before, the spellings, and whether it goes."""
+    """By link: the preceding line, the spellings, and whether it is removed."""
     for text, data in objects:
         own = claimed_link(data)
         if own:
@@ -150,7 +150,7 @@ def relinked_around(
 
 
 def objects_in(line: bytes) -> list[tuple[str, dict[str, Any]]]:
-    """Return the objects on a line with their text; none when something else is on it.
+    """Return the objects on a line with their text; none if there is anything else on it.
 
     Two objects on one line come from a merge of files whose last line had no end.
     """
@@ -168,7 +168,7 @@ def objects_in(line: bytes) -> list[tuple[str, dict[str, Any]]]:
 
 
 def owners_named(line: bytes) -> set[str]:
-    """Return the users whom the remains of a line name."""
+    """Return the users named in the remains of a line."""
     named = set()
     for match in _OWNER.finditer(line.decode("utf-8", "replace")):
         try:
@@ -179,22 +179,22 @@ def owners_named(line: bytes) -> set[str]:
 
 
 def names_any(data: Mapping[str, Any], ids: Texts) -> bool:
-    """Return whether a line names one of some records, as what it follows, was drawn from, or says something of."""
+    """Return whether a line refers to one of some records, as its predecessor, its source, or its target."""
     return any(id in ids for text in _strings(data, only_said=False) for id in (text, *_ID.findall(text)))
 
 
 def holds_lines(path: str) -> bool:
-    """Return whether ``path`` is looked through line by line: shards, exports, logs."""
+    """Return whether ``path`` is searched line by line: shards, exports, logs."""
     return path.endswith(SUFFIX)
 
 
 def said(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts in a line that somebody said: text, tags, reason, address, and what unknown keys hold."""
+    """Yield the texts in a line that somebody said: text, tags, reason, address, and the values of unknown keys."""
     yield from _strings(data)
 
 
 def _inner_texts(text: str) -> Iterator[str]:
-    """Yield the texts in what a program kept as JSON; any other text is its own."""
+    """Yield the texts in a program's JSON; any other text is its own."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What an erasure holds of a long memory: some of it lately, much of it in files without a name."""
+"""Data that an erasure collects about a large memory: some of it in a cache, much of it in unnamed files."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tempfile import TemporaryFile
 from typing import IO, Generic, TypeVar
 
 MOST_HELD = 1 << 15
-"""More texts than this lie in a file."""
+"""With more texts than this, they are kept in a file."""
 MOST_ANSWERS = 1 << 17
-"""More answers than this are not kept."""
+"""The most answers that are cached."""
 
 _EMPTY, _GONE = 0, 1
 _BITS = (1 << 64) - 1
 _FEWEST_PLACES = 1 << 9
 _WIDTH, _ROW = 8, 64
-"""Bytes of a number, and of what a question reads at once."""
+"""Bytes of a number, and bytes read at once for a question."""
 _MANY = 1 << 13
 """Numbers that are read or written at once."""
 _PIECE, _PART_BITS = 1 << 17, 9
-"""Numbers that are sorted at once; and two to the power of how many parts their pieces have."""
+"""Numbers that are sorted at once; and the base-2 logarithm of the number of parts of each piece."""
 _MOST_BITS = 26
-"""A filter holds at most two to the power of this bytes, 64 MB; of 100 million numbers one in six is asked for."""
+"""A filter has at most 2 to the power of this bytes, 64 MB; with 100 million numbers, one question in six reads on."""
 _SAVED = b"memkit-1"
 _BEGINS = len(_SAVED) + _WIDTH
 
@@ -36,15 +36,15 @@ Answer = TypeVar("Answer")
 
 
 class Lately(Generic[Answer]):
-    """Answers about lines by the digests of these: an object of git repeats most lines of the one before it."""
+    """A cache of answers about lines by digest: a git object repeats most lines of the one before it."""
 
     def __init__(self, find: Callable[[bytes, bool], Answer]) -> None:
-        """Take what finds an answer; of one line there are two, by a flag."""
+        """Take the function that computes an answer; a line has two answers, by a flag."""
         self._find = find
         self._answers: dict[bytes, Answer] = {}
 
     def __call__(self, line: bytes, flag: bool = False) -> Answer:
-        """Return the answer about a line, found anew where that is long ago."""
+        """Return the answer about a line, recomputed if it has left the cache."""
         key = blake2b(line, digest_size=16, salt=b"1" if flag else b"0").digest()
         if key not in self._answers:
             if len(self._answers) >= MOST_ANSWERS:
@@ -53,26 +53,26 @@ class Lately(Generic[Answer]):
         return self._answers[key]
 
     def forget(self) -> None:
-        """Hold nothing any more."""
+        """Empty the cache."""
         self._answers.clear()
 
 
 class FiledTexts:
-    """Texts in a file without a name, one behind the other, to be gone through as often as wanted."""
+    """Texts in an unnamed file, one after another, for repeated iteration."""
 
     def __init__(self, texts: Iterable[str] = (), folder: Path | None = None) -> None:
-        """Take texts to begin with, and the folder of the file; default: where temporary files lie."""
+        """Take initial texts, and the folder of the file; by default that for temporary files."""
         self.folder = folder
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as this
         self.extend(texts)
 
     def extend(self, texts: Iterable[str]) -> None:
-        """Keep more."""
+        """Add more texts."""
         self._file.seek(0, os.SEEK_END)
         self._file.writelines(json.dumps(text).encode() + b"\n" for text in texts)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield them; nothing may be added meanwhile."""
+        """Yield the texts; nothing may be added meanwhile."""
         self._file.flush()
         place = 0
         while line := self._line_at(place):
@@ -80,22 +80,22 @@ class FiledTexts:
             yield json.loads(line)
 
     def _line_at(self, place: int) -> bytes:
-        if self._file.tell() != place:  # somebody else goes through them as well
+        if self._file.tell() != place:  # another iteration has moved the position
             self._file.seek(place)
         return self._file.readline()
 
 
 class FiledLines:
-    """Lines in a file without a name, each once or, where that was long ago, once more."""
+    """Lines in an unnamed file, mostly once each; a line repeated after a long time is stored again."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Make the file in ``folder``; default: where temporary files lie."""
+        """Create the file in ``folder``; by default that for temporary files."""
         self.folder = folder
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as this
         self._written = Lately(self._write)
 
     def add(self, line: bytes) -> None:
-        """Keep a line."""
+        """Add a line."""
         self._written(line)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -105,7 +105,7 @@ class FiledLines:
         yield from (line[:-1] for line in self._file)
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._written.forget()
         self._file.close()
 
@@ -114,34 +114,34 @@ class FiledLines:
 
 
 class FiledMarks:
-    """A set of numbers of 64 bits in a file without a name; of all of them some bits are held that tell most others.
+    """A set of 64-bit numbers in an unnamed file, with a filter in memory that answers most negative questions.
 
     It is a hash table with open addressing and linear probing, at most two thirds full. It is read place by place and
-    not mapped: of a mapped file the system counts every page around one that was asked for as held. A number's place
+    not mapped: for a mapped file the system counts every page around a requested one as used. A number's place
     grows with the number, and many at once are sorted first: so a table of gigabytes is written from its front to its
-    back. A filter (Bloom, 1970, with one hash) answers for most of what is not in it without the file.
+    back. A filter (Bloom, 1970, with one hash) answers for most absent numbers without the file.
     """
 
     def __init__(self, marks: Iterable[int] = (), folder: Path | None = None) -> None:
-        """Take numbers to begin with, and the folder of the file; default: where temporary files lie."""
+        """Take initial numbers, and the folder of the file; by default that for temporary files."""
         self._folder = folder
         self._fill(marks)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of elements."""
         return self._length
 
     def __contains__(self, mark: int) -> bool:
-        """Return whether a number is one of them."""
+        """Return whether a number is in the set."""
         mark = max(mark, _GONE + 1)
         return bool(self._bits[(mark & self._mask) >> 3] >> (mark & 7) & 1) and self._find(mark)[1]
 
     def __iter__(self) -> Iterator[int]:
-        """Yield them, in no order; nothing may be added meanwhile."""
+        """Yield the numbers in no particular order; nothing may be added meanwhile."""
         return (mark for mark in _numbers(self._file) if mark > _GONE)
 
     def add(self, mark: int) -> None:
-        """Take a number in."""
+        """Add a number."""
         mark = max(mark, _GONE + 1)
         place, is_in = self._find(mark)
         if not is_in:
@@ -153,7 +153,7 @@ class FiledMarks:
                 self._fill(self, room=self._length)
 
     def update(self, marks: Iterable[int]) -> None:
-        """Take numbers in: few of them one by one, many by making the table anew."""
+        """Add numbers: a few one by one, many by rebuilding the table."""
         coming = iter(marks)
         few = list(islice(coming, MOST_HELD))
         if len(few) == MOST_HELD:
@@ -163,13 +163,13 @@ class FiledMarks:
                 self.add(mark)
 
     def discard(self, mark: int) -> None:
-        """Take a number out, where it is in."""
+        """Remove a number, if present."""
         if mark in self:
             self._write(self._find(max(mark, _GONE + 1))[0], _GONE)
             self._length -= 1
 
     def save(self, path: Path) -> None:
-        """Write them to a file that ``read`` reads."""
+        """Write the numbers to a file that ``read`` reads."""
         with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(_SAVED + array("Q", [self._length]).tobytes())
             marks = iter(self)
@@ -180,7 +180,7 @@ class FiledMarks:
 
     @classmethod
     def read(cls, path: Path, folder: Path | None = None) -> FiledMarks:
-        """Return what was saved; raises ``ValueError`` for a file that ``save`` did not write whole."""
+        """Return a saved set; raise ``ValueError`` for a file that ``save`` did not write completely."""
         with path.open("rb") as file:
             begins = file.read(_BEGINS)
             size = os.fstat(file.fileno()).st_size - _BEGINS
@@ -189,14 +189,14 @@ class FiledMarks:
             return cls(_numbers(file, _BEGINS), folder)
 
     def _fill(self, marks: Iterable[int], room: int = 0) -> None:
-        """Make the table of numbers that may come more than once, with room for so many more."""
+        """Build the table from numbers that may be repeated, with room for so many more."""
         most, ascending = _sorted(marks, self._folder)
         most += room
         self._size = 3 * most // 2 + _FEWEST_PLACES
         self._bits = bytearray(1 << min(most.bit_length(), _MOST_BITS))
         self._mask = 8 * len(self._bits) - 1
         file = TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 - it lives as long as this
-        size, bits, mask = self._size, self._bits, self._mask  # a hundred million go through these lines
+        size, bits, mask = self._size, self._bits, self._mask  # a hundred million numbers pass through this loop
         row, end, self._length = array("Q"), 0, 0
         for mark in ascending:
             gap = (mark * size >> 64) - end
@@ -232,7 +232,7 @@ class FiledMarks:
 
 
 def _numbers(file: IO[bytes], place: int = 0) -> Iterator[int]:
-    """Yield what stands in a file of numbers from a place on, but for what is empty."""
+    """Yield the numbers in a file from a place on, without empty places."""
     while row := os.pread(file.fileno(), _WIDTH * _MANY, place):
         place += len(row)
         yield from filter(None, memoryview(row).cast("Q"))
@@ -245,9 +245,9 @@ def _write_whole(file: IO[bytes], numbers: array[int]) -> None:
 
 
 def _sorted(marks: Iterable[int], folder: Path | None) -> tuple[int, Iterator[int]]:
-    """Return how many numbers there are at most, and yield each once in ascending order.
+    """Return the greatest possible number of distinct numbers, and yield each once in ascending order.
 
-    Many are sorted piece by piece into a file; then one part of all pieces after the other is held, by how they begin.
+    Many are sorted piece by piece into a file; then one part of all pieces at a time is held, by their leading bits.
     """
     coming = (max(mark, _GONE + 1) for mark in marks)
     piece = array("Q", islice(coming, _PIECE))
@@ -257,7 +257,7 @@ def _sorted(marks: Iterable[int], folder: Path | None) -> tuple[int, Iterator[in
     cuts: list[array[int]] = []
     count = 0
     while piece:
-        ordered = sorted(set(piece))  # what a million records all say would be a part by itself
+        ordered = sorted(set(piece))  # a value repeated in a million records would fill a part alone
         firsts = (part << 64 - _PART_BITS for part in range(1 << _PART_BITS))
         cuts.append(array("Q", [*(count + bisect_left(ordered, first) for first in firsts), count + len(ordered)]))
         _write_whole(file, array("Q", ordered))
@@ -280,41 +280,41 @@ def _each_once(ascending: Iterable[int]) -> Iterator[int]:
 
 
 class FiledSet:
-    """A set of texts by 64 bits of each; two are the same by chance once in 10^11 questions to 100 million of them."""
+    """A set of texts by 64 bits of each; two collide by chance once in 10^11 questions to 100 million of them."""
 
     def __init__(self, texts: Iterable[str] = (), folder: Path | None = None) -> None:
-        """Take texts to begin with, and the folder of the file; default: where temporary files lie."""
+        """Take initial texts, and the folder of the file; by default that for temporary files."""
         self._marks = FiledMarks((hash(text) & _BITS for text in texts), folder)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of elements."""
         return len(self._marks)
 
     def __contains__(self, text: object) -> bool:
-        """Return whether ``text`` is one of them."""
+        """Return whether ``text`` is in the set."""
         return hash(text) & _BITS in self._marks
 
     def isdisjoint(self, texts: Iterable[str]) -> bool:
-        """Return whether none of ``texts`` is one of them."""
+        """Return whether none of ``texts`` is in the set."""
         is_in = self._marks.__contains__
         return not any(is_in(hash(text) & _BITS) for text in texts)
 
     def update(self, texts: Iterable[str]) -> None:
-        """Take ``texts`` in."""
+        """Add ``texts``."""
         self._marks.update(hash(text) & _BITS for text in texts)
 
     def difference_update(self, texts: Iterable[str]) -> None:
-        """Take ``texts`` out."""
+        """Remove ``texts``."""
         for text in texts:
             self._marks.discard(hash(text) & _BITS)
 
 
 Texts = set[str] | FiledSet
-"""Whichever of the two ``set_of`` chose."""
+"""Either type, as chosen by ``set_of``."""
 
 
 def set_of(texts: Iterable[str], folder: Path | None = None) -> Texts:
-    """Return the set of ``texts``, in memory or, where they are many, in a file in ``folder``."""
+    """Return the set of ``texts``, in memory or, if they are many, in a file in ``folder``."""
     held: set[str] = set()
     coming = iter(texts)
     for text in coming:

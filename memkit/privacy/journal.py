@@ -1,10 +1,10 @@
 """The intent of an erasure on disk, without content, so that a kill at any point leaves the old store or the new one.
 
-Everything is built beside first. Until the journal says ``changing``, the old store stands and what was built is thrown
-away; from then on every step is a rename or a removal that can be done again, and whoever comes next finishes them.
+Everything is built aside first. Until the journal says ``changing``, the old store stands and the new files are
+discarded; from then on every step is a repeatable rename or removal, and the next process finishes them.
 
-The journal names files by their way from the root of the work tree, and each is looked at again when its turn comes: it
-lies in there, outside of git's folder and behind no link. A journal that names anything else is set aside.
+The journal names files by their path from the root of the work tree, and each is checked again when its turn comes: it
+must be inside, outside git's folder and behind no link. A journal that names anything else is set aside.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 _FILE = "journal.json"
 _NEW, _OLD, _FILES, _NEEDLES = "git", "old", "files", "needles"
 NOTHING_FOUND = "nothing_found"
-"""The key of what is owed that says whether only others, such as who runs a server, can have something left."""
+"""The key that says whether only others, such as a server's operator, can have something left."""
 UNPROVEN = "An erasure was carried out and is not proven. Run 'memkit memory erase' for the same user again."
 _MARK = "memkit-erasure"
-"""Lies in the new repository, so that it can be told from the old one after the exchange."""
+"""In the new repository, to tell it from the old one after the exchange."""
 _LOCK, _OURS = "index.lock", b"memkit memory erase"
 _RENAME_EXCHANGE, _AT_FDCWD = 2, -100
 
 
 class JournalRefused(EnvironmentFault):
-    """Say why an interrupted erasure is not carried out."""
+    """Report why an interrupted erasure is not carried out."""
 
     code = "journal-refused"
 
 
 class ReplacedFile(NamedTuple):
-    """A file whose content is taken from beside, or that goes."""
+    """A file whose content is replaced by a staged one, or that is removed."""
 
     path: str
     """From the root of the work tree, with slashes."""
@@ -58,10 +58,10 @@ class ErasureIntent(NamedTuple):
     """What an erasure is about to change; nothing in it repeats a text or names the person."""
 
     above: int | None = None
-    """So many folders above the store lies the root of the work tree, with its ``.git``; None without a repository."""
+    """How many folders above the store the root of the work tree, with its ``.git``, is; None without a repository."""
     replacements: tuple[ReplacedFile, ...] = ()
     owed: Mapping[str, Any] = MappingProxyType({})
-    """What is still to be proven when the files are changed, for ``Unproven``."""
+    """What remains to be proven when the files are changed, for ``Unproven``."""
 
 
 class ErasureJournal:
@@ -74,13 +74,13 @@ class ErasureJournal:
 
     @property
     def phase(self) -> str | None:
-        """Return ``building``, ``changing``, or None when no erasure is under way."""
+        """Return ``building``, ``changing``, or None if no erasure is in progress."""
         entry = self._read()
         return entry["phase"] if entry else None
 
     @property
     def intent(self) -> ErasureIntent:
-        """Return what is to be changed; raises ``JournalRefused`` where nobody can know that."""
+        """Return what is to be changed; raise ``JournalRefused`` if that cannot be determined."""
         try:
             data = (self._read() or {}).get("intent", {})
             replacements = tuple(ReplacedFile(**item) for item in data.get("replacements", ()))
@@ -90,15 +90,15 @@ class ErasureJournal:
 
     @property
     def new_repository(self) -> Path:
-        """Return where the new repository is built."""
+        """Return the folder in which the new repository is built."""
         return self.folder / _NEW
 
     @contextmanager
     def preparing(self, top: Path | None) -> Iterator[None]:
-        """Say that an erasure is being prepared; unless the block commits it, everything stays as it was.
+        """Record that an erasure is being prepared; unless the block commits it, everything stays as it was.
 
         Args:
-            top: The root of the repository's work tree; None where the store lies in none.
+            top: The root of the repository's work tree; None if the store is in none.
         """
         if not self.folder.is_relative_to(self._store):
             raise EnvironmentFault(
@@ -120,13 +120,13 @@ class ErasureJournal:
     def meant(
         self, top: Path | None, replacements: Sequence[tuple[Path, str | None]], owed: Mapping[str, Any] | None = None
     ) -> ErasureIntent:
-        """Return the intent to replace files below ``top`` by what was staged under a name."""
+        """Return the intent to replace files below ``top`` by their staged contents."""
         above = None if top is None else len(self._store.relative_to(top).parts)
         files = ((path.relative_to(top or self._store).as_posix(), staged) for path, staged in replacements)
         return ErasureIntent(above, tuple(ReplacedFile(*each) for each in files), owed or {})
 
     def stage(self, number: int, content: bytes | Iterable[bytes], like: Path) -> str:
-        """Keep the new content of the file ``like``, whole or in pieces, beside, with its mode, and return its name."""
+        """Stage the new content of the file ``like``, whole or in pieces, with its mode, and return the staged name."""
         path = self.folder / _FILES / str(number)
         with path.open("wb") as file:
             file.writelines([content] if isinstance(content, bytes) else content)
@@ -135,21 +135,21 @@ class ErasureJournal:
         return path.name
 
     def commit(self, intent: ErasureIntent, marks: FiledMarks | None = None) -> None:
-        """Say that everything is built; from here on the change is finished, by this process or the next.
+        """Record that everything is built; from here on this process or the next finishes the change.
 
         Args:
             intent: What is to be changed.
-            marks: The digests of what is owed.
+            marks: The digests of what remains to be proven.
         """
         if marks is not None:
             marks.save(self.folder / _NEEDLES)
         if intent.above is not None:
             (self.new_repository / _MARK).touch()
-        os.sync()  # what was built is many files; the next line must not be on the disk before them
+        os.sync()  # the built files are many; the next line must not reach the disk before them
         self._write("changing", intent)
 
     def change(self) -> None:
-        """Carry out the intent; every step can be done again. Raises ``JournalRefused`` before it does anything."""
+        """Carry out the intent; every step can be repeated. Raise ``JournalRefused`` before doing anything."""
         intent = self.intent
         top = self._top(intent)
         for replacement in intent.replacements:
@@ -163,7 +163,7 @@ class ErasureJournal:
         self.discard()
 
     def discard(self) -> None:
-        """Forget the erasure and what was built for it."""
+        """Discard the erasure and what was built for it."""
         if self.phase == "building":
             with suppress(JournalRefused, OSError):
                 _release(self._top(self.intent) / ".git")
@@ -171,11 +171,11 @@ class ErasureJournal:
         _clear(self.folder)
 
     def set_aside(self) -> Path:
-        """Put the erasure where nobody finishes it, and return where that is."""
+        """Move the erasure to where nobody finishes it, and return that place."""
         return self.folder.rename(self.folder.with_name(f"refused-{os.urandom(4).hex()}"))
 
     def _top(self, intent: ErasureIntent) -> Path:
-        """Return the root of the work tree; raises ``JournalRefused`` where no repository of the store's lies there."""
+        """Return the root of the work tree; raise ``JournalRefused`` if the store's repository is not there."""
         if intent.above is None:
             return self._store
         folders = (self._store, *self._store.parents)
@@ -189,7 +189,7 @@ class ErasureJournal:
         return top
 
     def _exchange(self, current: Path) -> None:
-        """Put the new repository in the place of the old one."""
+        """Replace the old repository by the new one."""
         if (self.new_repository / _MARK).exists():
             if current.exists():
                 _swap(self.new_repository, current, aside=self.folder / _OLD)
@@ -214,7 +214,7 @@ class ErasureJournal:
             path.unlink(missing_ok=True)
 
     def _place(self, top: Path, replacement: ReplacedFile) -> Path:
-        """Return the file that a replacement means, or raise ``JournalRefused`` for one that none of ours means."""
+        """Return the file of a replacement; raise ``JournalRefused`` for one that no erasure of ours means."""
         named, staged = replacement.path, replacement.staged
         if not isinstance(named, str) or not (staged is None or (isinstance(staged, str) and staged.isdecimal())):
             raise JournalRefused(f"{replacement} is none.")
@@ -249,14 +249,14 @@ class ErasureJournal:
 
 
 def _clear(folder: Path, *, whatever: bool = True) -> None:
-    """Remove a folder with all that is in it; ``whatever`` cannot be removed stays."""
-    import shutil  # with every kind of archive, and an erasure is hardly ever under way
+    """Remove a folder with its contents, except ``whatever`` cannot be removed."""
+    import shutil  # loads every archive format, and an erasure is hardly ever in progress
 
     shutil.rmtree(folder, ignore_errors=whatever)
 
 
 class Unproven:
-    """What this clone removed of persons and could not prove to be gone everywhere: counts and keyed digests.
+    """What this clone removed about persons and could not prove to be gone everywhere: counts and keyed digests.
 
     It stays until an erasure of the same person finds nothing any more.
     """
@@ -265,12 +265,12 @@ class Unproven:
         self.folder = state_folder(store) / "unproven"
 
     def of(self, digest: str) -> Mapping[str, Any] | None:
-        """Return what is owed of the person whom a keyed digest stands for, or None."""
+        """Return what remains to be proven about the person of a keyed digest, or None."""
         owed = self._read(self._file(digest))
         return owed if owed is not None and owed.get("digest") == digest else None
 
     def is_left_to_others(self) -> bool:
-        """Return whether nothing was found here of anybody of whom something is owed: to look again finds no more."""
+        """Return whether nothing was found here for anyone with unproven erasures: another look would find no more."""
         owed = [self._read(path) for path in self.folder.glob("*.json")]
         return all(one is not None and one.get(NOTHING_FOUND) is True for one in owed)
 
@@ -282,7 +282,7 @@ class Unproven:
         """
         from memkit.privacy.filed import FiledMarks
 
-        if "needles" in owed:  # as an older memkit kept them
+        if "needles" in owed:  # the format of an older memkit
             return FiledMarks(_marks_of_older(owed["needles"]), self.folder)
         path = self._needles(owed["digest"])
         try:
@@ -294,7 +294,7 @@ class Unproven:
             ) from None
 
     def keep(self, owed: Mapping[str, Any], marks: FiledMarks | Path) -> None:
-        """Keep what is owed until it is proven, and the digests of what to look for, or the file that holds them."""
+        """Store what remains to be proven, and the digests of what to look for, or the file that holds them."""
         if not owed:
             return
         make_user_only(self.folder)
@@ -303,19 +303,19 @@ class Unproven:
             beside = needles.with_suffix(".new")
             marks.save(beside)
             beside.replace(needles)
-        elif marks.exists():  # else a kill came after it had been taken
+        elif marks.exists():  # else a kill came after it had been moved
             marks.replace(needles)
         write_whole(self._file(owed["digest"]), json.dumps(dict(owed)).encode(), mode=0o600)
 
     def settle(self, digest: str) -> None:
-        """Forget what is proven."""
+        """Forget what has been proven."""
         for path in self.places(digest):
             path.unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
 
     def places(self, digest: str) -> tuple[Path, ...]:
-        """Return the files of what is owed of one person."""
+        """Return the files about one person's unproven erasure."""
         return self._file(digest), self._needles(digest)
 
     @staticmethod
@@ -334,7 +334,7 @@ class Unproven:
 
 
 def _marks_of_older(data: Mapping[str, str | list[str]]) -> Iterator[int]:
-    """Yield digests that were spelled one behind the other, or in a list."""
+    """Yield digests written one after another, or in a list."""
     for kind, name in enumerate(("pieces", "words", "beginnings")):
         row = data[name]
         digests = (row[at : at + 16] for at in range(0, len(row), 16)) if isinstance(row, str) else row
@@ -342,9 +342,9 @@ def _marks_of_older(data: Mapping[str, str | list[str]]) -> Iterator[int]:
 
 
 def resume(store: Path) -> str | None:
-    """Finish or undo an erasure that was interrupted, and return what to tell; None when there is none.
+    """Finish or undo an interrupted erasure, and return a message; None if there is none.
 
-    One that still runs holds the store's lock and is left alone.
+    A running one holds the store's lock and is left alone.
     """
     journal = ErasureJournal(store)
     if journal.phase is None:
@@ -369,12 +369,12 @@ def _is_folder(path: Path) -> bool:
 
 
 def _bars(path: Path) -> bool:
-    """Return whether something lies there that is no folder, such as a link to one."""
+    """Return whether the path exists and is not a folder, for example a link to one."""
     return os.path.lexists(path) and not _is_folder(path)
 
 
 def _hold(git_folder: Path) -> None:
-    """Keep other gits from writing while the history is read: what they added would be lost."""
+    """Keep other gits from writing while the history is read: their additions would be lost."""
     try:
         descriptor = os.open(git_folder / _LOCK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     except FileExistsError:
@@ -384,21 +384,21 @@ def _hold(git_folder: Path) -> None:
 
 
 def _release(git_folder: Path) -> None:
-    """Take away the lock of ``_hold``, and no other."""
+    """Remove the lock of ``_hold``, and no other."""
     with suppress(FileNotFoundError):
         if (git_folder / _LOCK).read_bytes() == _OURS:
             (git_folder / _LOCK).unlink()
 
 
 def _swap(new: Path, current: Path, *, aside: Path) -> None:
-    """Exchange two folders, at once where the kernel can."""
+    """Exchange two folders, atomically if the kernel can."""
     if not _exchanged(new, current):
         current.rename(aside)
         new.rename(current)
 
 
 def _exchanged(first: Path, second: Path) -> bool:
-    """Exchange two names in one step (renameat2 of Linux); return False where that does not exist."""
+    """Exchange two names atomically (renameat2 of Linux); return False if that is not available."""
     if not sys.platform.startswith("linux"):
         return False
     import ctypes

@@ -1,12 +1,12 @@
 """The keys of one store, on this machine and outside of git.
 
-A store's keys lie in a folder of their own, ``$MEMKIT_KEYS/<key_id>`` (else ``$XDG_CONFIG_HOME/memkit/keys``, else
-``~/.config/memkit/keys``). ``key_id`` is random and stands in ``memkit.yaml``, so every clone of the store on this
+A store's keys are in a folder of their own, ``$MEMKIT_KEYS/<key_id>`` (else ``$XDG_CONFIG_HOME/memkit/keys``, else
+``~/.config/memkit/keys``). ``key_id`` is random and written in ``memkit.yaml``, so every clone of the store on this
 machine looks in the same place, and a copy of the repository without this folder opens nothing. There is one key for
-the store and one for each user; a user's file is named by a keyed digest, so no name can be read off the disk.
+the store and one for each user; a user's file is named by a keyed digest, so the disk reveals no names.
 
-Anybody can write another store's ``key_id`` into theirs. So keys are there only for a clone that may use them
-(``store/allowances``); for any other one they are as good as not there, and none is added to them or destroyed.
+Anybody can write another store's ``key_id`` into theirs. So keys exist only for a clone that may use them
+(``store/allowances``); for any other clone it is as if they did not, and none is added to them or destroyed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MARK = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = ".key"
 _SECONDS = 30.0
 NAMING = "Name the keys of this store"
-"""What the commit says that puts the key_id into memkit.yaml."""
+"""The message of the commit that writes the key_id into memkit.yaml."""
 
 
 class KeysElsewhere(EnvironmentFault):
@@ -45,7 +45,7 @@ class KeysElsewhere(EnvironmentFault):
 
 
 class KeyRing:
-    """The keys of the store at ``root``; nothing is kept in memory, so what another process does holds at once."""
+    """The keys of the store at ``root``; nothing is cached, so other processes' changes apply at once."""
 
     def __init__(self, root: Path, home: Path | None = None) -> None:
         self._root = root
@@ -53,7 +53,7 @@ class KeyRing:
 
     @property
     def home(self) -> Path:
-        """Return the folder of all stores' keys; raises ``UsageError`` where it would lie inside of this store."""
+        """Return the folder of all stores' keys; raise ``UsageError`` if it would be inside this store."""
         home = self._home or keys_home()
         if home.resolve().is_relative_to(self._root.resolve()):
             raise UsageError(f"{home} lies inside of the store {self._root}, where git would take the keys along.")
@@ -61,13 +61,13 @@ class KeyRing:
 
     @property
     def key_id(self) -> str | None:
-        """Return what ``memkit.yaml`` says the store's keys are called; None before the first key."""
+        """Return the name of the store's keys in ``memkit.yaml``; None before the first key."""
         found = (read_manifest(self._root).get("privacy") or {}).get("key_id")
         return found if isinstance(found, str) and KEY_ID.fullmatch(found) else None
 
     @property
     def folder(self) -> Path | None:
-        """Return where this store's keys lie or would lie; None before the first key."""
+        """Return the present or future folder of this store's keys; None before the first key."""
         return self.home / self.key_id if self.key_id else None
 
     @property
@@ -80,11 +80,11 @@ class KeyRing:
         return digest is not None and _trusted_for_this_run(self._root, key_id, digest)
 
     def is_withheld(self) -> bool:
-        """Return whether keys are here that another clone uses, and nobody said that this one may."""
+        """Return whether keys are here that another clone uses, and that this one was not allowed to use."""
         return self.folder is not None and self.folder.is_dir() and not self.in_use
 
     def require_use(self) -> None:
-        """Raise ``NotTrusted`` where the keys here are withheld from this clone."""
+        """Raise ``NotTrusted`` if the keys here are withheld from this clone."""
         if self.is_withheld():
             Trust(self._root).require(f"This store names keys ({self.key_id}) that were not made in this clone")
 
@@ -95,19 +95,19 @@ class KeyRing:
         return "the key is not here. 'memkit key import FILE' brings it."
 
     def marks(self) -> tuple[Path, ...]:
-        """Return what changes when a key comes or goes: their folder, and what says that this clone may use them."""
+        """Return the paths that change when a key is added or removed: their folder, and this clone's permission."""
         folder, allowed = self.folder, keys_file(self._root)
         return () if folder is None else (folder,) if allowed is None else (folder, allowed)
 
     def store_key(self, *, create: bool = False) -> bytes | None:
-        """Return the key of the store itself, or None when there is none here.
+        """Return the key of the store itself, or None if there is none here.
 
         Args:
-            create: Whether to make it, and write ``privacy.key_id`` to ``memkit.yaml``, when the store has none yet.
+            create: Whether to create it, and write ``privacy.key_id`` to ``memkit.yaml``, if the store has none yet.
 
         Raises:
-            KeysElsewhere: ``create`` is asked for and the store has keys on another machine.
-            NotTrusted: ``create`` is asked for and the keys here are another clone's.
+            KeysElsewhere: ``create`` is given and the store has keys on another machine.
+            NotTrusted: ``create`` is given and the keys here are another clone's.
             EnvironmentFault: The key is damaged, or the folder or ``memkit.yaml`` cannot be written.
         """
         found = self._read(STORE)
@@ -117,7 +117,7 @@ class KeyRing:
             return self._store_key_made()
 
     def user_key(self, user_id: str, *, create: bool = False) -> bytes | None:
-        """Return the key of a user, or None when there is none here; raises as ``store_key`` does."""
+        """Return the key of a user, or None if there is none here; raises as ``store_key`` does."""
         mark = self.mark(user_id, create=create)
         found = self._read(mark) if mark else None
         if mark is None or found is not None or not create:
@@ -152,16 +152,16 @@ class KeyRing:
         return True
 
     def add(self, name: str, key: bytes) -> bool:
-        """Keep a key that came from another machine, and return whether it is new here.
+        """Store a key from another machine, and return whether it is new here.
 
-        Who brings the store's own key, and it is the one that is here, may use the others.
+        Bringing the store's own key, if it equals the one here, grants the use of the others.
 
         Args:
             name: ``store``, or the mark of a user.
             key: Its 32 bytes.
 
         Raises:
-            UsageError: It is no key, or ``memkit.yaml`` names no keys that it could be one of.
+            UsageError: It is not a key, or ``memkit.yaml`` names no keys that it could belong to.
             EnvironmentFault: Another key of this name is here, which stays as it is.
         """
         if len(key) != SIZE or not (name == STORE or _MARK.fullmatch(name)):
@@ -178,7 +178,7 @@ class KeyRing:
             return present is None
 
     def adopt(self, key_id: str) -> None:
-        """Name the keys of a store that has none yet as another clone of it does; raises ``UsageError`` for no name."""
+        """Take over the key_id of another clone for a store without one; raise ``UsageError`` for an invalid name."""
         if not KEY_ID.fullmatch(key_id):
             raise UsageError(f"{key_id!r:.80} cannot name the keys of a store.")
         with self._locked():
@@ -190,12 +190,12 @@ class KeyRing:
         return self.kept() if self.in_use else {}
 
     def kept(self) -> dict[str, bytes]:
-        """Return what ``contents`` does, whoever may use it: to compare with these what a person brings."""
+        """Return the same as ``contents``, whoever may use it: for comparison with keys that a person brings."""
         found = {name: self._kept(name) for name in (STORE, *self._users())}
         return {name: key for name, key in found.items() if key is not None}
 
     def _store_key_made(self) -> bytes:
-        found = self._read(STORE)  # another process may have made it while this one waited
+        found = self._read(STORE)  # another process may have created it while this one waited
         if found is not None:
             return found
         if self.key_id is not None:
@@ -205,7 +205,7 @@ class KeyRing:
                 "'memkit key export FILE' there, 'memkit key import FILE' here."
             )
         key_id, key = os.urandom(10).hex(), os.urandom(SIZE)
-        # The key comes first: a key_id without keys would read as "made on another machine".
+        # The key comes first: a key_id without keys would mean "made on another machine".
         _store_file(self.home / key_id / (STORE + _SUFFIX), key)
         try:
             allow_keys(self._root, key_id)
@@ -217,7 +217,7 @@ class KeyRing:
         return key
 
     def _name(self, key_id: str) -> None:
-        from memkit.store.manifest import change_manifest  # whoever only reads keys changes no manifest
+        from memkit.store.manifest import change_manifest  # not needed for reading keys
 
         change_manifest(self._root, {"privacy.key_id": key_id}, NAMING)
 
@@ -259,11 +259,11 @@ class KeyRing:
 
 @cache
 def _trusted_for_this_run(root: Path, key_id: str, digest: str) -> bool:
-    """Return whether the environment names the digest of a store with these keys, which takes long to reckon."""
+    """Return whether the environment names the digest of a store with these keys, which is slow to compute."""
     return Trust(root).holds()
 
 
 def _store_file(path: Path, key: bytes) -> None:
-    """Put a key on the disk for this user only."""
+    """Write a key to the disk with access for this user only."""
     make_user_only(path.parent)
     write_whole(path, key, mode=0o600)

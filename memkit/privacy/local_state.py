@@ -1,4 +1,4 @@
-"""What this machine holds on a person in the state of a store: sessions, steps, counts, the audit log, torn lines."""
+"""A machine's data on a person in the state of a store: sessions, steps, counts, the audit log, torn lines."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from memkit.runtime.memory.record.record import file_stem, user_corpus
 
 SESSION = ".json"
 _AT_ONCE, _LONG = 1 << 16, 1 << 20
-"""Bytes of what stays that are read at once, and that are held."""
+"""Bytes of the remainder that are read at once, and that are held in memory."""
 _OWN_FOLDERS = ("erase", "unproven", "written.json")
-"""What erasures keep, and where they have to look."""
+"""The data of erasures themselves, and the list of where they have to look."""
 _COUNTED = {"sessions": "sessions", "context": "sessions"} | {
     name: name for name in ("checkpoints", "audit", "torn", "access")
 }
@@ -38,15 +38,15 @@ class StateChange:
 
     path: Path
     content: bytes | Callable[[], Iterable[bytes]] | None
-    """What stays of it, or what gives that piece by piece; None to remove it."""
+    """Its remainder, or a callable that returns it piece by piece; None to remove it."""
     kind: str
-    """Under which the certificate counts it."""
+    """The kind under which the certificate counts it."""
 
 
 class LocalState:
-    """The files of one store's state, seen from one person.
+    """The files of one store's state, in view of one person.
 
-    What other clones left there, or somebody who planted it, is no account of what was said; but it goes all the same.
+    Files left there by other clones, or planted by somebody, record nothing that was said; they are removed as well.
     """
 
     def __init__(self, store: Path, subject: Subject) -> None:
@@ -56,14 +56,14 @@ class LocalState:
         self._digest = _digest(subject.user_id)
 
     def texts(self) -> Iterator[str]:
-        """Yield what the person said in sessions and searched for, as far as it is in clear."""
+        """Yield the person's words in sessions and searches, as far as they are in clear."""
         for path in _files(self._folder):
             for data in _objects(path):
                 if self._is_own(path, data):
                     yield from filter(self._is_about, _words_of(self._opened(data)))
 
     def told(self) -> Iterator[str]:
-        """Yield what was said in sessions, by whomever, and searched for that speaks of whom the erasure is about."""
+        """Yield words in sessions, by anyone, and in searches that refer to the subject of the erasure."""
         for path in _files(self._folder):
             for data in filter(partial(self._is_own, path), _objects(path)):
                 opened = self._opened(data)
@@ -71,7 +71,7 @@ class LocalState:
                 yield from filter(self._subject.is_named, chain(_words_of(opened), spoken))
 
     def texts_of_others(self) -> Iterator[str]:
-        """Yield what the others said there."""
+        """Yield the words of the others there."""
         for path in _files(self._folder):
             for data in _objects(path):
                 if data.get("user_id"):
@@ -79,7 +79,7 @@ class LocalState:
                     yield from (text for text in _words_of(self._opened(data)) if not (own and self._is_about(text)))
 
     def session_ids(self) -> set[str]:
-        """Return the sessions in which the person spoke; none where the user stays."""
+        """Return the sessions in which the person spoke; empty if the user stays."""
         return set() if self._subject.called else {
             str(data["session_id"])
             for path in _files(self._folder) for data in _objects(path)
@@ -87,7 +87,7 @@ class LocalState:
         }  # fmt: skip
 
     def changes(self, belonging: Belonging, scanner: Scanner, sessions: set[str]) -> Iterator[StateChange]:
-        """Yield every file that is the person's or holds something of theirs, and what stays of it."""
+        """Yield every file that is the person's or holds something of theirs, with its remainder."""
         named = (self._digest, file_stem(user_corpus(self._user_id)), user_corpus(self._user_id).encode().hex())
         own = {*named, *(_digest(f"{self._user_id}\n{session}") for session in sessions)}
         own = set() if self._subject.called else own
@@ -109,10 +109,10 @@ class LocalState:
                 yield StateChange(path, rest, kind)
 
     def _left(self, path: Path, belonging: Belonging, scanner: Scanner, *, torn: bool) -> _Left:
-        """Return what stays of lines of JSON, one after the other: an audit log is as long as its month."""
+        """Return the remainder of lines of JSON, processed one by one: an audit log is as long as its month."""
         left = _Left(self._folder if self._folder.is_dir() else None)
         with path.open("rb") as file:
-            left.is_text = file.peek(1)[:1] in (b"{", b"")  # else what is looked for may stand across lines
+            left.is_text = file.peek(1)[:1] in (b"{", b"")  # else a needle may extend across lines
             for line in file if left.is_text else ():
                 rest = belonging.rest(line, torn=torn)
                 if rest and scanner.finds(rest, words=WordTraces.OWN):
@@ -124,7 +124,7 @@ class LocalState:
         return left
 
     def _rest(self, path: Path, folder: str, content: bytes, belonging: Belonging, scanner: Scanner) -> bytes | None:
-        """Return what stays of a file; None when that is nothing."""
+        """Return the remainder of a file; None if nothing is left."""
         if not content:
             return content  # a lock
         if folder == "torn":
@@ -155,7 +155,7 @@ class LocalState:
 
 
 class _Left:
-    """What stays of a file's lines, in a file without a name."""
+    """The remainder of a file's lines, in an unnamed file."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as this
@@ -163,14 +163,14 @@ class _Left:
         self.is_changed, self.is_text = False, True
 
     def add(self, line: bytes, rest: bytes) -> None:
-        """Keep what stays of a line."""
+        """Add the remainder of a line."""
         self.is_changed = self.is_changed or rest != line
         self.is_text = self.is_text and is_text(line)
         self._says_something = self._says_something or bool(rest.strip())
         self._file.write(rest)
 
     def result(self) -> bytes | Callable[[], Iterable[bytes]] | None:
-        """Return what stays, as a change has it: what is long is not held, and what is short keeps no file open."""
+        """Return the remainder for a change: a long one is not held in memory, a short one keeps no file open."""
         if not self._says_something:
             return None
         return self._content if self._file.tell() > _LONG else b"".join(self._content())
@@ -203,14 +203,14 @@ def _words_of(data: Mapping[str, Any]) -> Iterator[str]:
         for message in data.get("messages") or ()
         if message.get("role") == "user" and not message.get("name")
     ]
-    working = {key: value for key, value in (data.get("working") or {}).items() if key != "at"}  # when it was kept
+    working = {key: value for key, value in (data.get("working") or {}).items() if key != "at"}  # when it was stored
     for text in (spoken, data.get("query"), data.get("name"), *held, *_strings(working)):
         if isinstance(text, str):
             yield text
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield the texts in what a session kept of a task."""
+    """Yield the texts in what a session stored about a task."""
     if isinstance(value, str):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -249,7 +249,7 @@ def _pruned(value: Any, ids: Texts, needles: Needles, *, words: bool) -> Any:
 
 
 def _counts_without(path: Path, content: bytes, ids: Texts, scanner: Scanner) -> bytes | None:
-    """Return another user's access counts without those of erased shared records, and no byte of them left."""
+    """Return another user's access counts without those of erased shared records, leaving no byte of them."""
     database = path.with_name(path.name.removesuffix("-wal").removesuffix("-shm"))
     together = [database.with_name(database.name + suffix) for suffix in SUFFIXES]
     if not any(scanner.finds(part.read_bytes()) for part in together if part.exists()):
@@ -268,5 +268,5 @@ def _counts_without(path: Path, content: bytes, ids: Texts, scanner: Scanner) ->
 
 
 def _digest(name: str) -> str:
-    # The name under which recall memory and session files keep a person's words.
+    # The name under which recall memory and session files store a person's words.
     return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]

@@ -1,11 +1,11 @@
-"""What to look for: everything that is held on a person, and what its texts look like wherever they may lie.
+"""What to look for: all data held on a person, and the forms in which their texts may appear anywhere.
 
 A text is compared by its letters and digits alone, so that case, accents, blanks, line breaks and punctuation cannot
 hide it. From the texts come *runs* of a fixed number of letters, *values*, which are words with a digit in them, and
-*words*, compared as a whole. What also stands in the lines of others, or in the files every store starts with, says
-nothing about the person and is left out; so two users may say the same thing, and the scan accuses neither.
+*words*, compared as a whole. Anything that also occurs in the lines of others, or in the files every store starts
+with, says nothing about the person and is left out; so two users may say the same thing, and the scan accuses neither.
 
-A run that goes on where an earlier one ended has no text left. For it the pieces are kept as keyed digests.
+A resumed erasure no longer has the texts. For that case the pieces are kept as keyed digests.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ SHORTEST_VALUE = 5
 SHORTEST_WORD = 3
 SHORTEST_TEXT = 8
 MOST_WORDS = 6
-"""So many words of a short text are looked for as one value, however they are joined."""
+"""The most words of a short text that are looked for as one value, however they are joined."""
 SHORTEST_NUMBER = 7
 LONGEST_VALUE = 64
 DISTINCT_END = 16
-"""The random letters at the end of a record's id; what comes before is a time that others share."""
+"""The random letters at the end of a record's id; the letters before are a time that others share."""
 SHORTEST_NAME = 3
 REDACTED = "[erased]"
 LONGEST_WORD = 30
-"""More letters without a blank are no word of which the rest should go as well."""
+"""Longer sequences without a blank are not words to be removed as a whole."""
 STRUCTURAL = KEYS_OF_FORM | frozenset({
     "head", "heads", "main", "master", "refs", "tags", "remotes", "origin", "stash", "notes", "commits", "archive",
     "skills", "policies", "domains", "outputs", "memkit", "cache", "state", "sessions", "shared", "local", "user",
@@ -56,10 +56,10 @@ STRUCTURAL = KEYS_OF_FORM | frozenset({
     "remember", "erase", "erased", "confidence", "importance", "readme", "none", "null", "true", "false", "data",
     "text",
 })  # fmt: skip
-"""Words that a store is made of; somebody of that name can be found in the lines alone."""
+"""Words that a store is made of; a user of that name can be found in the lines alone."""
 
 _VALUES_OF_JSON = frozenset({"null", "none", "true", "false"})
-"""Without quotes these say that nobody is named."""
+"""Without quotes these name nobody."""
 _WORD = re.compile(r"[^\W_]+")
 _VALUE = re.compile(r"[^\W_]+(?:[-_.@/+:][^\W_]+){0,3}")
 _ASCII_GAPS = {code: None for code in range(128) if not chr(code).isalnum()}
@@ -70,7 +70,7 @@ _PIECE, _WORD_KIND, _BEGINNING = 0, 1, 2
 
 
 class KeptNeedles:
-    """Pieces of texts that are gone, as digests that only the store's key can make."""
+    """Pieces of removed texts, as digests that only the store's key can compute."""
 
     def __init__(self, key: bytes, marks: FiledMarks) -> None:
         """Take the store's key, and the digests of an earlier run or of none."""
@@ -79,19 +79,19 @@ class KeptNeedles:
         self._digests: dict[str, int] = {}
 
     def keep(self, pieces: Iterable[str], words: Iterable[str], beginnings: Iterable[str]) -> None:
-        """Take in pieces, single words, and how pieces begin."""
+        """Add pieces, single words, and beginnings of pieces."""
         kinds = zip((_PIECE, _WORD_KIND, _BEGINNING), (pieces, words, beginnings), strict=True)
         self.marks.update(self._digest(one) ^ kind for kind, held in kinds for one in held)
 
     def spans(self, text: str, *, words: bool) -> Iterator[tuple[int, int]]:
-        """Yield where a piece stands in ``text``; ``words`` says whether single words are pieces."""
+        """Yield the positions of pieces in ``text``; ``words`` says whether single words count as pieces."""
         for piece, start, end in self._candidates(text):
             digest = self._digest(piece)
             if digest in self.marks or (words and digest ^ _WORD_KIND in self.marks):
                 yield start, end
 
     def spare(self, text: str) -> None:
-        """Leave out what ``text``, which is somebody else's, holds as well."""
+        """Leave out the pieces that also occur in ``text``, which is somebody else's."""
         for digest in {self._digest(piece) for piece, _, _ in self._candidates(text)}:
             self.marks.discard(digest)
             self.marks.discard(digest ^ _WORD_KIND)
@@ -103,7 +103,7 @@ class KeptNeedles:
     def _digest(self, piece: str) -> int:
         if len(piece) >= RUN:
             return _digest(self._key, piece)
-        known = self._digests.get(piece)  # a word comes again and again
+        known = self._digests.get(piece)  # words are often repeated
         if known is None:
             known = self._digests[piece] = _digest(self._key, piece)
         return known
@@ -116,14 +116,14 @@ class Needles:
         self, user_id: str, texts: Iterable[str], ids: Iterable[str] = (), *, kept: KeptNeedles | None = None,
         folder: Path | None = None,
     ) -> None:  # fmt: skip
-        """Take the pieces out of texts and ids, which are gone through more than once.
+        """Extract the pieces from texts and ids, which are iterated over more than once.
 
         Args:
-            user_id: Who it is.
+            user_id: The person.
             texts: What the person said.
-            ids: Of the person's records.
+            ids: The ids of the person's records.
             kept: The pieces of an earlier run.
-            folder: Where files lie that hold what is too much for memory.
+            folder: The folder for files with data too large for memory.
         """
         self.user_id = user_id
         self._kept = kept
@@ -132,22 +132,22 @@ class Needles:
         self.texts = made(filter(None, map(flat, texts)))
         self.ids = made(self._flat_ids())
         self._lengths: dict[int, tuple[int, ...]] = {}
-        """How long the texts are that begin with runs of one kind: many may begin alike."""
+        """Lengths of the texts that begin with runs of one kind: many may share a beginning."""
         self._begins = made(self._noted_beginnings())
-        # In a database an id stands without a gap before the next value; its end is what nobody else's id has.
+        # In a database an id may directly precede the next value; only its end is in nobody else's id.
         whole = chain(map(flat, texts), (id[-DISTINCT_END:] for id in self._flat_ids()))
         self.runs = made(run for text in whole for run in _runs(text))
         self.values = made(chain(self._own_values(), self._flat_ids()))
-        joined = chain(self._own_values(), (id for id in self._flat_ids() if len(id) < RUN))  # an id ends in a run
+        joined = chain(self._own_values(), (id for id in self._flat_ids() if len(id) < RUN))  # longer ids end in a run
         self._begun = made(value[:end] for value in joined for end in range(1, len(value) + 1))
-        """How a value may begin: what begins otherwise is not looked at any further."""
+        """Possible beginnings of a value; text with any other beginning is not examined further."""
         own = set(_words(user_id))
-        """The name is looked for by itself, because others may use the word as well."""
+        """The name is looked for separately, because others may use the word as well."""
         self.words = {word for text in texts for word in _words(text) if word not in own and word not in STRUCTURAL}
         self.names_person = len(user_id) >= SHORTEST_NAME and user_id.casefold() not in STRUCTURAL
-        """Whether the id is a name of its own and no word of the store's."""
+        """Whether the id is a name of its own and not a word of the store's."""
         self.bare = self.names_person
-        """Whether the id alone, outside of a line, is a trace: not where others use the word as well."""
+        """Whether the id alone, outside a line, is a trace: not if others use the word as well."""
         self._shipped: set[str] = set()
         self._name = re.compile(rf"(?<!\w){re.escape(user_id)}(?!\w)")
         mark = "[\"']" if user_id.casefold() in _VALUES_OF_JSON else "[\"']?"
@@ -159,14 +159,14 @@ class Needles:
         self._field = re.compile(r"(?!)")
 
     def counts(self) -> dict[str, int]:
-        """Return how much is looked for, by kind."""
+        """Return how many needles there are, by kind."""
         return {
             "runs": len(self.runs), "values": len(self.values), "words": len(self.words), "name": int(self.bare),
             "texts": len(self.texts),
         }  # fmt: skip
 
     def to_keep(self, key: bytes, folder: Path | None = None) -> KeptNeedles:
-        """Return the pieces by their digests; of runs those at the beginning of a word are enough."""
+        """Return the pieces as digests; of runs those at the beginning of a word are enough."""
         kept = KeptNeedles(key, FiledMarks(self._kept.marks if self._kept else (), folder))
         runs = (run for text in self._said for run, _, _ in _runs_of_words(text) if run in self.runs)
         values = (value for value in chain(self._own_values(), self._flat_ids()) if value in self.values)
@@ -174,20 +174,20 @@ class Needles:
         return kept
 
     def spare_shipped(self, path: str, text: str) -> None:
-        """Leave out what a file of every store holds as well; a name in it says nothing outside of lines."""
+        """Leave out pieces that a file of every store contains as well; a name in it means nothing outside lines."""
         self.names_person = self.names_person and not self._name.search(path)
         self.bare = self.bare and self.names_person
         self.spare_lines(text)
         self.spare(text)
 
     def spare_lines(self, text: str) -> None:
-        """Leave out these very lines, and what is a word of memkit's own: its files are made of them."""
+        """Leave out these exact lines, and memkit's own words: its files are made of them."""
         self._shipped.update(line.strip() for line in text.splitlines())
-        # As it is spelled there: a name of somewhere, such as "Lisbon", stays somebody's.
+        # Spelled as it is there: the name of a place, such as "Lisbon", stays somebody's.
         self.words.difference_update(word for word in _WORD.findall(text) if word.islower())
 
     def spare(self, text: str) -> None:
-        """Leave out what ``text``, which is somebody else's, holds as well."""
+        """Leave out the pieces that also occur in ``text``, which is somebody else's."""
         letters = flat(text)
         self.runs.difference_update(_runs(letters))
         self.values.difference_update({value for value, _, _ in self._joined(text)})
@@ -198,12 +198,12 @@ class Needles:
             self.bare = False
 
     def found_in(self, text: str, *, words: bool = False) -> bool:
-        """Return whether ``text`` holds a piece, or a word where ``words`` count, in a line that memkit ships not."""
+        """Return whether ``text`` contains a piece, or a word if ``words`` count, outside lines shipped by memkit."""
         own = "\n".join(line for line in text.splitlines() if line.strip() not in self._shipped)
         return self._names(own) or self.quoted_in(own, words=words)
 
     def quoted_in(self, text: str, *, words: bool = False) -> bool:
-        """Return whether ``text`` holds a piece of a text; the name alone is none, nor a word unless ``words``."""
+        """Return whether ``text`` contains a piece of a text; the name alone is none, nor a word unless ``words``."""
         if not self.runs.isdisjoint(_runs(flat(text))) or (words and not self.words.isdisjoint(_words(text))):
             return True
         if any(value in self.values for value, _, _ in self._joined(text)):
@@ -224,9 +224,9 @@ class Needles:
         """Return ``text`` with every piece replaced.
 
         Args:
-            text: Of somebody else.
-            name: Whether the person's name goes too.
-            words: Whether single words go too.
+            text: Somebody else's text.
+            name: Whether the person's name is replaced too.
+            words: Whether single words are replaced too.
         """
         spans = [_whole_words(text, *span) for span in self._run_spans(text)]
         spans += [
@@ -250,7 +250,7 @@ class Needles:
                 yield flat(text)
 
     def _noted_beginnings(self) -> Iterator[str]:
-        """Yield how each text of some length begins, and note how long it is."""
+        """Yield the beginning of each text of some length, and note the text's length."""
         for text in map(flat, self._said):
             if len(text) >= RUN:
                 kind = _kind_of(text[:RUN])
@@ -265,7 +265,7 @@ class Needles:
         return bool(self._field.search(text) or (self.bare and self._name.search(text)))
 
     def _joined(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """Yield what may be a value; most texts hold no word with which one begins."""
+        """Yield possible values; most texts contain no word that could begin one."""
         if not self.values:
             return
         words = set(map(flat, set(_WORD.findall(text))))
@@ -301,7 +301,7 @@ def _runs(letters: str) -> Iterator[str]:
 
 
 def _joined(text: str, goes_on: Callable[[str], bool]) -> Iterator[tuple[str, int, int]]:
-    """Yield every word, and a few in a row as one as long as that ``goes_on``, with where they begin and end."""
+    """Yield every word, and joined sequences of a few as long as ``goes_on``, with start and end."""
     words = [(flat(match[0]), *match.span()) for match in _WORD.finditer(text)]
     for place, (joined, start, end) in enumerate(words):
         if not joined:
@@ -315,7 +315,7 @@ def _joined(text: str, goes_on: Callable[[str], bool]) -> Iterator[tuple[str, in
 
 
 def _beginnings(text: str) -> Iterator[str]:
-    """Yield how the values of a text begin, word by word."""
+    """Yield the beginnings of the values in a text, word by word."""
     for whole in (text,) if _is_short_text(text) else (match[0] for match in _VALUE.finditer(text)):
         joined = ""
         for word in _WORD.findall(whole)[:-1]:
@@ -342,7 +342,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _runs_of_words(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the runs that begin where a word does, with where they begin and end; of scripts without blanks, all."""
+    """Yield the runs that begin at the start of a word, with start and end; in scripts without blanks, all runs."""
     places = [(letter, place) for place, char in enumerate(text) for letter in _letters(char)]
     letters = "".join(letter for letter, _ in places)
     for start in range(len(letters) - RUN + 1):
@@ -352,7 +352,7 @@ def _runs_of_words(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _kind_of(run: str) -> int:
-    """Return one of so many kinds of runs: what is noted of each kind does not grow with a memory."""
+    """Return a run's kind, of a fixed number: what is noted per kind does not grow with a memory."""
     return hash(run) % 65_536
 
 
@@ -362,14 +362,14 @@ def _digest(key: bytes, piece: str) -> int:
 
 
 def _is_short_text(text: str) -> bool:
-    """Return whether a text is too short for runs and still says something of its own."""
+    """Return whether a text is too short for runs and still distinctive."""
     return SHORTEST_TEXT <= len(flat(text)) < RUN and 2 <= len(_WORD.findall(text)) <= MOST_WORDS
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a span drawn out to the ends of the words in which it begins and ends.
+    """Return a span extended to the ends of the words in which it begins and ends.
 
-    Scripts without blanks have no such ends near by, and the letter behind a backslash is a sign of its own.
+    Scripts without blanks have no such ends nearby, and the letter after a backslash is a separate character.
     """
     first, last = start, end
     while first and start - first < LONGEST_WORD and text[first - 1].isalnum() and text[first - 2 : first - 1] != "\\":
@@ -392,40 +392,40 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 @dataclass(frozen=True)
 class Shipped:
-    """What lies in no file of the store: what memkit writes into every one, and the lines on a server."""
+    """Content outside the store's files: what memkit writes into every store, and the lines on a server."""
 
     starters: Mapping[str, str] = field(default_factory=dict)
     """Files that a store starts with, by their path."""
     generated: Iterable[str] = ()
-    """Texts of which generated projects are made."""
+    """Texts that generated projects are made of."""
     served: Iterable[bytes] = ()
-    """Lines about the person, and those that are shared."""
+    """Lines about the person, and shared ones."""
 
 
 @dataclass
 class Census:
-    """What was found so far; ``take`` is given the content of every place that holds lines."""
+    """What was found so far; ``take`` receives the content of every place that holds lines."""
 
     subject: Subject
     key: bytes | None = None
-    """By which this clone knows a line again that it linked anew."""
+    """The key by which this clone recognises a line that it relinked."""
     records: int = 0
     events: int = 0
     ids: Texts = field(default_factory=set)
-    """Of the person's records."""
+    """The ids of the person's records."""
     sessions: set[str] = field(default_factory=set)
     texts: FiledTexts = field(init=False)
-    """Everything the person said or was said of them."""
+    """Everything that the person said or that was said about them."""
     values: FiledTexts = field(init=False)
-    """What their records state, whose return a tombstone bars."""
+    """The values of their records, whose return a tombstone bars."""
     told: set[str] = field(default_factory=set)
-    """What else speaks of them in lines that go: messages, notes, sections of core memory."""
+    """Other references to them in removed lines: messages, notes, sections of core memory."""
     quotes: set[str] = field(default_factory=set)
-    """Ids of others' lines that repeat a whole text of the person's; they are theirs, and stay."""
+    """Ids of others' lines that repeat a whole text of the person's; these belong to the others, and stay."""
     in_clear: bool = False
-    """Whether a text of theirs was ever written without a seal."""
+    """Whether a text of theirs was ever written unsealed."""
     lines: FiledLines = field(default_factory=FiledLines)
-    """Everybody's, until nobody asks for them any more."""
+    """Everybody's lines, until nobody needs them any more."""
 
     def __post_init__(self) -> None:
         self.texts, self.values = FiledTexts(folder=self.lines.folder), FiledTexts(folder=self.lines.folder)
@@ -438,10 +438,10 @@ class Census:
                     self.lines.add(line)
 
     def close(self) -> Belonging:
-        """Return what decides about every line, after counting the person's own."""
+        """Return the decision procedure for lines, after counting the person's own."""
         user_id, folder = self.subject.user_id, self.lines.folder
         self.ids = set_of((str(data["id"]) for data in self._records() if self.subject.has(data)), folder)
-        # What follows one of them, or was drawn from it, goes too, and what was drawn from that.
+        # Successors of erased records and records drawn from them are erased too, transitively.
         grown = 0 if self.subject.called else len(self.ids)
         while len(self.ids) > grown:
             grown = len(self.ids)
@@ -456,7 +456,7 @@ class Census:
                 self._note(data)
         self.events, self.records = len(counted[True]), len(counted[False])
         if touched := touched - (set() if self.subject.called else {user_id}):
-            # What others said of the person's records goes out of their chains.
+            # Others' events about the person's records are removed from their chains.
             chained = ((text, data) for text, data in self._objects() if data.get("user_id") in touched)
             belonging.relinked = relinked_around(chained, belonging.owns, self.key)
         return belonging
@@ -473,7 +473,7 @@ class Census:
         return (found for line in self.lines for found in objects_in(line))
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        """Yield the user's records; most lines of a store of many users are not even read as JSON."""
+        """Yield the user's records; most lines of a store with many users are not even parsed as JSON."""
         user_id = self.subject.user_id
         for line in self.lines:
             if b"\\" in line or user_id in line.decode("utf-8", "surrogateescape"):
@@ -486,7 +486,7 @@ class Census:
         data = self.subject.opened(data)
         if data.get("session_id") and data.get("user_id") == self.subject.user_id:
             self.sessions.add(str(data["session_id"]))
-        # What a program wrote of its own accord, such as why it retired a record, is in its source as well.
+        # A program's own phrases, such as why it retired a record, are in its source as well.
         by_program = data.get("actor") == "program" and "op" in data
         self.texts.extend(() if by_program else said(data))
         if "op" not in data and isinstance(data.get("text"), str):
@@ -502,9 +502,9 @@ def needles_of(
     """Return what to look for: the person's texts without what others say as well.
 
     Args:
-        census: What the person's lines say.
+        census: The content of the person's lines.
         belonging: Which lines are the person's.
-        more: Texts of theirs that lie elsewhere, in sessions and the audit log.
+        more: Their texts elsewhere, in sessions and the audit log.
         spared: Texts that others said elsewhere.
         shipped: What memkit itself wrote into this store or any other.
         kept: Pieces of what an earlier run removed.

@@ -1,7 +1,7 @@
-"""The new repository, built beside the old one from which nothing but what may stay is taken.
+"""Build the new repository beside the old one, from which only what may stay is taken.
 
 Objects are rewritten one by one and not through ``git fast-export``, which renames nested tags, drops tags of blobs and
-unknown commit headers, and knows no notes.
+unknown commit headers, and does not support notes.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ _FULL_ID = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 _SIGNED = re.compile(rb"-----BEGIN (?:PGP|SSH|SIGNED)[ A-Z]*-----.*", re.DOTALL)
 _PEOPLE = re.compile(rb"(author|committer|tagger) (.*?) ?<(.*)> (.*)", re.DOTALL)
 _DROPPED = (b"gpgsig", b"gpgsig-sha256", b"mergetag")
-"""Signatures say that somebody saw these very bytes, which are gone."""
+"""Signatures attest to exact bytes, which are gone."""
 
 
 _IN_ARCHIVE, _ELSEWHERE = f"{ARCHIVE}/", "./"
-"""Stand for all folders whose files are treated alike."""
+"""Represent all folders whose files are treated alike."""
 
 
 class History:
-    """Maps old objects to new ones; ``kept`` names those that are copied unchanged."""
+    """Maps old objects to new ones; ``kept`` holds those that are copied unchanged."""
 
     def __init__(self, read: Read, add: Add, remainder: Remainder) -> None:
         self.kept: set[str] = set()
         self.commits: dict[str, str] = {}
         """Old id to new id of every commit."""
         self.signatures = 0
-        """Signatures that had to be dropped."""
+        """Number of signatures that had to be dropped."""
         self.cleaned = 0
-        """Messages, and names of who wrote them, that held something."""
+        """Number of messages and author names that contained something."""
         self._read = read
         self._add = add
         self._remainder = remainder
@@ -58,7 +58,7 @@ class History:
         self._blobs: dict[tuple[str, str], str | None] = {}
         self._tags: dict[str, str | None] = {}
         self._gone = set[str]()
-        """Links of lines that went or were linked anew; a tree's months come before its heads, which may name them."""
+        """Links of removed or relinked lines; a tree's months come before its heads, which may name them."""
 
     def commit(self, id: str) -> str:
         """Return the new id of a commit whose parents were mapped before."""
@@ -67,7 +67,7 @@ class History:
         return self.commits[id]
 
     def any(self, id: str) -> str | None:
-        """Return the new id of whatever a ref may point at; None when nothing of it stays."""
+        """Return the new id of any object that a ref may point at; None if nothing of it stays."""
         found = self._object(id)
         if found.kind == "commit":
             return self.commit(id)
@@ -80,11 +80,11 @@ class History:
         return self.blob(id, f"{ARCHIVE}/{SUFFIX if in_shards else 'file'}")
 
     def blob(self, id: str, path: str) -> str | None:
-        """Return the new id of a file's content; None when the file held only what is gone."""
+        """Return the new id of a file's content; None if the file held only removed content."""
         if not self._remainder.reads(path):
             self.kept.add(id)  # unread: a file of another kind may be large
             return id
-        place = self._remainder.kind(path)  # equal content at places that are treated alike is read once
+        place = self._remainder.kind(path)  # equal content at places treated alike is read once
         if (id, place) not in self._blobs:
             found = self._object(id)
             data = self._without_chains(self._remainder.content(found.data, place), found.data, place)
@@ -92,7 +92,7 @@ class History:
         return self._blobs[id, place]
 
     def _without_chains(self, data: bytes, before: bytes, place: str) -> bytes:
-        """Return what stays of a file; of heads, without the chains that had come to what is gone."""
+        """Return the remainder of a file; for heads, without the chains that ended in removed lines."""
         if not place.startswith(_IN_ARCHIVE):
             return data
         if not holds_lines(place):
@@ -183,7 +183,7 @@ class History:
         return self._tags[found.id]
 
     def _headers(self, head: bytes) -> list[bytes]:
-        """Return the header lines, those of a continued one joined, without signatures."""
+        """Return the header lines, continued ones joined, without signatures."""
         lines: list[bytes] = []
         for line in head.split(b"\n"):
             if line.startswith(b" ") and lines:
@@ -195,7 +195,7 @@ class History:
         return kept
 
     def _person(self, line: bytes) -> bytes:
-        """Return who wrote something and when, without what is quoted in place of a name; names themselves stay."""
+        """Return an author line without quoted content in place of a name; names themselves stay."""
         match = _PEOPLE.fullmatch(line)
         if match is None:
             return line
@@ -212,7 +212,7 @@ class History:
         return b"%s %s <%s> %s" % (role, new_name, new_mail, moment)
 
     def _message(self, data: bytes, encoding: str = "utf-8") -> bytes:
-        """Return a message without the person's texts and name; ids of commits in it become the new ones."""
+        """Return a message without the person's texts and name; commit ids in it are updated."""
         try:
             text = data.decode(encoding)
         except (LookupError, UnicodeDecodeError):
@@ -228,7 +228,7 @@ class History:
         return self._add("tree", _tree_data(notes))
 
     def _collect_notes(self, id: str, prefix: bytes, into: list[tuple[bytes, bytes, str]]) -> None:
-        """Gather the notes below a tree, whose folders are made of the first digits of the commits' ids."""
+        """Collect the notes below a tree, whose folders are named by the first digits of the commits' ids."""
         for mode, name, entry in tree_entries(self._object(id).data, len(id) // 2):
             if mode == TREE:
                 self._collect_notes(entry, prefix + name, into)
@@ -252,7 +252,7 @@ def _tree_data(entries: list[tuple[bytes, bytes, str]]) -> bytes:
 
 _CARRIED = ("config", "config.worktree", "description", "hooks", "modules", "lfs", "info/exclude", "info/attributes",
             "info/sparse-checkout")  # fmt: skip
-"""What else of ``.git`` goes along: what people set, and other repositories."""
+"""Other parts of ``.git`` to copy: people's settings, and other repositories."""
 _TEXT_CACHE = "refs/notes/textconv/"
 _NOTES = "refs/notes/"
 _REPLACED = "refs/replace/"
@@ -263,17 +263,17 @@ class Rebuilt:
     """What became of the history."""
 
     commits: dict[str, str]
-    """Old id to new id, of all of them."""
+    """Old id to new id of all commits."""
     signatures: int
     cleaned: int
-    """Messages and names of authors that held something."""
+    """Messages and author names that contained something."""
     renamed: int
-    """Refs whose name held the person."""
+    """Refs whose name contained the person."""
     dropped: tuple[str, ...]
     """Refs that nothing was left of, or that stood for old ids."""
 
     def counts(self) -> dict[str, int]:
-        """Return what went besides lines."""
+        """Return counts of what was removed besides lines."""
         changed = sum(old != new for old, new in self.commits.items())
         return {
             "commits_rewritten": changed, "messages": self.cleaned, "signatures": self.signatures,
@@ -282,7 +282,7 @@ class Rebuilt:
 
 
 def rebuild(old: Repository, folder: Path, remainder: Remainder) -> Rebuilt:
-    """Make the repository ``folder`` with the history, refs, stash and index of ``old``, without the person."""
+    """Create the repository ``folder`` with the history, refs, stash and index of ``old``, without the person."""
     new = _initialised(folder, old.algorithm())
     pack = folder / "objects" / "pack" / "tmp_erase"
     with old.git.reader() as reader, PackWriter(pack, old.algorithm()) as writer:
@@ -291,14 +291,14 @@ def rebuild(old: Repository, folder: Path, remainder: Remainder) -> Rebuilt:
         builder.rewrite()
     _take_in(old, new, pack, len(writer), history.kept)
     builder.write_refs()
-    new.run("repack", "-a", "-d", "-q")  # after the refs: it leaves out what nothing refers to
+    new.run("repack", "-a", "-d", "-q")  # after the refs: it drops unreferenced objects
     new.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress")
     _carry_along(old.folder, folder)
     return Rebuilt(dict(history.commits), history.signatures, history.cleaned, builder.renamed, tuple(builder.dropped))
 
 
 class _Builder:
-    """One rewriting: first the objects, then what names them."""
+    """One rewriting: first the objects, then their references."""
 
     def __init__(self, old: Repository, new: Plumbing, history: History, remainder: Remainder) -> None:
         self.renamed = 0
@@ -346,7 +346,7 @@ class _Builder:
         self._write_index()
 
     def _with_commits(self, ids: Sequence[str]) -> list[str]:
-        """Return those of ``ids`` that lead to a commit: rev-list takes neither a blob nor a tag of one."""
+        """Return those of ``ids`` that lead to a commit: rev-list accepts neither a blob nor a tag of one."""
         printed = self._old.git.run(
             "cat-file", "--batch-check=%(objectname) %(objecttype)", given=joined(f"{id}^{{commit}}" for id in ids)
         )
@@ -368,7 +368,7 @@ class _Builder:
         self._refs[own] = mapped
 
     def _named(self, name: str) -> str:
-        """Return the new name of a ref; two that held nothing but the person differ by a number."""
+        """Return the new name of a ref; two that contained nothing but the person differ by a number."""
         if name not in self._names:
             clean = own = self._remainder.name(name, words=True)
             number = 1
@@ -406,7 +406,7 @@ def _initialised(folder: Path, algorithm: str) -> Plumbing:
 
 
 def _take_in(old: Repository, new: Plumbing, pack: Path, written: int, kept: set[str]) -> None:
-    """Enter the objects made anew, and copy those that stay as they are."""
+    """Add the rewritten objects, and copy those that stay as they are."""
     if written:
         with pack.open("rb") as stream:
             new.run("index-pack", "--stdin", given=stream.read())
@@ -438,7 +438,7 @@ _HEADER = struct.Struct(">4sII")
 
 
 class PackWriter:
-    """Objects on their way into a new repository; the same object is written once."""
+    """Writes objects for a new repository; the same object is written once."""
 
     def __init__(self, path: Path, algorithm: str) -> None:
         self._file = path.open("w+b")
@@ -464,7 +464,7 @@ class PackWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: object, trace: TracebackType | None) -> None:
-        """Enter the number of objects and the digest of everything before it."""
+        """Add the number of objects and the digest of everything before it."""
         self._file.seek(0)
         self._file.write(_HEADER.pack(b"PACK", 2, len(self._written)))
         self._file.seek(0)

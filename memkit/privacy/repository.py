@@ -1,4 +1,4 @@
-"""The repository around a store: what forbids its rewriting, and what is known of it."""
+"""The repository around a store: its properties, and the obstacles to rewriting it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Repository:
         return Plumbing(self.folder)
 
     def require_erasable(self) -> None:
-        """Raise ``EnvironmentFault`` for whatever would keep, lose or break something when history is rewritten."""
+        """Raise ``EnvironmentFault`` if rewriting the history would keep, lose or break anything."""
         for reason in (*self._reasons_of_place(), *self._reasons_of_state()):
             raise EnvironmentFault(f"{reason} Nothing was changed.")
 
@@ -58,7 +58,7 @@ class Repository:
         return {name: id for name, id, symbolic in rows if not symbolic and name != _STASH}
 
     def symbolic_refs(self) -> dict[str, str]:
-        """Return the refs that stand for another one, such as a remote's HEAD."""
+        """Return the refs that refer to another one, such as a remote's HEAD."""
         printed = self.git.run("for-each-ref", "--format=%(refname)%00%(symref)").decode("utf-8", "surrogateescape")
         rows = (line.split("\0") for line in printed.splitlines())
         return {name: target for name, target in rows if target}
@@ -70,7 +70,7 @@ class Repository:
         return branch or None, commit or None
 
     def stash(self) -> list[tuple[str, str]]:
-        """Return commit and message of every stash entry, the oldest first; all but the newest live in a reflog."""
+        """Return commit and message of every stash entry, oldest first; all but the newest are in a reflog."""
         try:
             lines = (self.folder / "logs" / _STASH).read_text("utf-8", "surrogateescape").splitlines()
         except FileNotFoundError:
@@ -80,7 +80,7 @@ class Repository:
         return [(match["new"], match["message"] or "") for match in found if match]
 
     def index(self) -> list[IndexEntry]:
-        """Return what is staged."""
+        """Return the staged entries."""
         flags = {}
         for line in self._listed("ls-files", "-v", "-z"):
             flags[line[2:]] = line[0]
@@ -101,7 +101,7 @@ class Repository:
         return int(self.git.run("rev-list", "--all", "--count").decode())
 
     def version(self) -> str:
-        """Return which git is at work."""
+        """Return git's version."""
         return self.git.run("--version").decode().strip().removeprefix("git version ")
 
     def remotes(self) -> dict[str, str]:
@@ -115,7 +115,7 @@ class Repository:
         return found
 
     def elsewhere(self) -> list[str]:
-        """Return what lies in the repository and is none of its objects: other repositories, large files."""
+        """Return the parts of the repository that are not its objects: other repositories, large files."""
         inside = [f"the repository {path.relative_to(self.top)}" for path in repositories_below(self.top)]
         if any((self.folder / "modules").glob("*")) and not inside:
             inside.append("the submodules in .git/modules")
@@ -124,11 +124,11 @@ class Repository:
         return inside
 
     def algorithm(self) -> str:
-        """Return the digest that names the objects."""
+        """Return the digest algorithm of the object ids."""
         return self.git.run("rev-parse", "--show-object-format").decode().strip()
 
     def _listed(self, *arguments: str) -> list[str]:
-        # From the root of the work tree: elsewhere git lists only what lies below.
+        # From the root of the work tree: elsewhere git lists only what is below.
         printed = self.git.run("-C", str(self.top), "--work-tree", str(self.top), *arguments)
         return list(filter(None, printed.decode("utf-8", "surrogateescape").split("\0")))
 
@@ -172,7 +172,7 @@ class Repository:
 
 
 def repository_of(store: Path) -> Repository | None:
-    """Return the repository that a store lies in, or None; raises ``EnvironmentFault`` for a linked worktree."""
+    """Return the repository that contains a store, or None; raise ``EnvironmentFault`` for a linked worktree."""
     for folder in (store, *store.parents):
         dot_git = folder / ".git"
         if dot_git.is_dir() and not dot_git.is_symlink():

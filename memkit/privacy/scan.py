@@ -1,4 +1,4 @@
-"""Whether anything of a person is left in a place, and what an erasure attests of it."""
+"""Scan places for remains of a person, and write the certificate of an erasure."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from memkit.resources import travelling
 from memkit.store.git_process import GitObject, Plumbing, tree_entries
 
 DEEPEST = 3
-"""So many wrappings one in another are opened: base64 of gzip of UTF-16 is."""
+"""The most nested encodings that are opened: base64 of gzip of UTF-16 is."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes that a compressed member is opened to."""
+"""The most bytes of a compressed member that are opened."""
 
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{16,}")
 _LONG = 4 * 1024 * 1024
-"""Bytes of a file of lines that are looked at together."""
+"""Bytes of a file of lines that are examined together."""
 _HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
 _ESCAPE = re.compile(rb'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
@@ -46,9 +46,9 @@ _PLAIN = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
 
 def readings(data: bytes, depth: int = 0) -> Iterator[str]:
-    """Yield ``data`` as text in every way it could be meant."""
+    """Yield ``data`` decoded as text in every possible way."""
     members = _members(data) if depth < DEEPEST and data.startswith(b"PK\x03\x04") else None
-    if members is not None:  # the bytes around the members say nothing
+    if members is not None:  # the bytes around the members carry no content
         for member in members:
             yield from readings(member, depth + 1)
         return
@@ -59,9 +59,9 @@ def readings(data: bytes, depth: int = 0) -> Iterator[str]:
 
 
 def _members(data: bytes) -> list[bytes] | None:
-    """Return names, comments and contents of a zip archive, such as a wheel; None where it cannot be opened.
+    """Return names, comments and contents of a zip archive, such as a wheel; None if it cannot be opened.
 
-    What is byte for byte memkit's own says nothing of anybody: a store's checks and a project may hold it as a wheel.
+    Exact copies of memkit's own files say nothing about anybody: a store's checks and a project may hold it as a wheel.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -77,7 +77,7 @@ def _members(data: bytes) -> list[bytes] | None:
 
 @cache
 def _of_memkit() -> frozenset[bytes]:
-    """Return the digests of the files that this memkit was installed with."""
+    """Return the digests of the files of the installed memkit."""
     package = (path for path in Path(__file__).parents[1].rglob("*") if path.is_file() and path.suffix != ".pyc")
     files = [*package, *(path for _, path in travelling())]
     try:
@@ -123,21 +123,21 @@ def _unwrapped(data: bytes) -> Iterator[bytes]:
         yield from filter(_says_something, [binascii.unhexlify(match[0])])
     for match in _BASE64.finditer(data):
         letters = match[0].translate(_URL_SAFE)
-        # What was encoded may begin anywhere in a run of such letters.
+        # Encoded data may begin anywhere in a run of such letters.
         yield from filter(_says_something, (_decoded(letters[start:]) for start in range(4)))
     for match in _MEMBER.finditer(data):
         yield from _inflated(data[match.start() :])
 
 
 def _decoded(letters: bytes) -> bytes:
-    """Return what letters of base64 stand for, also where their padding is missing."""
+    """Return base64-decoded letters, even if their padding is missing."""
     if len(letters) % 4 == 1:  # no encoder leaves one letter over
         letters = letters[:-1]
     return base64.b64decode(letters + b"=" * (-len(letters) % 4))
 
 
 def _unescaped(data: bytes) -> bytes:
-    """Return ``data`` with JSON's escapes resolved; halves of surrogate pairs come together again."""
+    """Return ``data`` with JSON's escapes resolved and surrogate pairs joined."""
 
     def meant(match: re.Match[bytes]) -> bytes:
         if match[1]:
@@ -177,12 +177,12 @@ def _inflated(data: bytes) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class Remainder:
-    """One rule for the history, the index and the work tree, so that git finds as much changed afterwards as before."""
+    """One rule for the history, the index and the work tree, so that git sees the same changes afterwards as before."""
 
     belonging: Belonging
     needles: Needles
     redact_files: bool = False
-    """Whether files that people wrote lose what they quote as well."""
+    """Whether quotes are also removed from files that people wrote."""
     of_tools: frozenset[str] = frozenset()
     """The files that tools write, whose lines name no user, by their paths from the top."""
 
@@ -192,14 +192,14 @@ class Remainder:
         return self.redact_files or ARCHIVE in folders or name.endswith(SUFFIX) or path in self.of_tools
 
     def kind(self, path: str) -> str:
-        """Return a path that stands for all whose content is treated alike."""
+        """Return a path that represents all paths whose content is treated alike."""
         if path in self.of_tools:
             return path
         *folders, name = path.split("/")
         return f"{ARCHIVE if ARCHIVE in folders else '.'}/{SUFFIX if name.endswith(SUFFIX) else 'file'}"
 
     def content(self, data: bytes, path: str) -> bytes:
-        """Return what stays of the file at ``path``, of which its ``kind`` tells enough."""
+        """Return the remainder of the file at ``path``, for which its ``kind`` suffices."""
         *folders, name = path.split("/")
         in_archive, lines = ARCHIVE in folders, name.endswith(SUFFIX)
         if in_archive or lines:
@@ -223,9 +223,9 @@ class Remainder:
         return "/".join(map(self.name, path.split("/")))
 
     def _of_tool(self, data: bytes) -> bytes:
-        """Return what a tool wrote without the lines that say something of the person's; without the words in prose.
+        """Return a tool's output without the lines that concern the person; in prose without the words.
 
-        What is no text stays as it is, and is named afterwards.
+        Content that is not text stays as it is, and is reported afterwards.
         """
         if b"\0" in data:
             return data
@@ -248,7 +248,7 @@ _NOT_ENTERED = ("node_modules",)
 
 
 class _Content:
-    """What a file holds, as often as it is asked for: whole, or of long lines of JSON some whole lines at a time."""
+    """A file's content, for repeated reading: whole, or for long lines of JSON a few whole lines at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -261,7 +261,7 @@ class _Content:
             yield from _some_lines(file)
 
     def _is_lines(self, file: IO[bytes]) -> bool:
-        """Return whether it is text and begins as JSON does: then it is looked at line by line in any case."""
+        """Return whether it is text and begins as JSON does, so that it is examined line by line anyway."""
         is_lines = file.read(1) == b"{" and all(map(is_text, _some_lines(file)))
         file.seek(0)
         return is_lines
@@ -274,7 +274,7 @@ def _some_lines(file: IO[bytes]) -> Iterator[bytes]:
 
 @dataclass
 class Place:
-    """What the scan saw in one place."""
+    """The result of scanning one place."""
 
     place: str
     items: int = 0
@@ -282,10 +282,10 @@ class Place:
     where: list[str] = field(default_factory=list)
     """The traces; names of files and ids of objects."""
     words: list[str] = field(default_factory=list)
-    """What people wrote that holds single words of the person's and no more, which is no proof of anything."""
+    """People's files that contain single words of the person's and no more, which proves nothing."""
 
     def count(self, name: str, found: bool, *, words: bool = False) -> None:
-        """Note one item."""
+        """Record one item."""
         self.items += 1
         if found:
             self.traces += 1
@@ -295,7 +295,7 @@ class Place:
 
 
 class WordTraces(Enum):
-    """In what single words are traces as well."""
+    """Where single words count as traces as well."""
 
     NONE = "nothing: people wrote it"
     OWN = "lines that name nobody else"
@@ -305,7 +305,7 @@ class WordTraces(Enum):
 class Scanner:
     """Looks for needles; a line that many objects share is read once.
 
-    Single words are traces in what memkit wrote. In what people wrote they are named, and accuse nobody.
+    Single words are traces in what memkit wrote. In what people wrote they are only reported, and accuse nobody.
     """
 
     def __init__(self, needles: Needles) -> None:
@@ -313,23 +313,23 @@ class Scanner:
         self._found_lately = Lately(self._found_in)
 
     def finds(self, data: bytes, *, words: WordTraces = WordTraces.NONE) -> bool:
-        """Return whether ``data`` holds a trace, however it is encoded."""
+        """Return whether ``data`` contains a trace, however it is encoded."""
         if not data.startswith(b"{"):
             return self._found_in(data, words is not WordTraces.NONE)
-        # What is packed within lines that are no text may hold bytes that look as if a line ended.
+        # Packed data within lines that are not text may contain bytes that look like line ends.
         is_packed = not is_text(data) and self._found_in(data, False)
         return is_packed or any(self._line(line, words) for line in data.split(b"\n"))
 
     def finds_name(self, name: str, *, words: WordTraces = WordTraces.NONE) -> bool:
-        """Return whether the name of a file or a ref holds a trace."""
+        """Return whether the name of a file or a ref contains a trace."""
         return self._found_in(name.encode("utf-8", "surrogateescape"), words is not WordTraces.NONE)
 
     def files(
         self, place: Place, root: Path, paths: Iterable[Path], is_own: Callable[[Path], bool] = lambda path: True
     ) -> Place:
-        """Look through the names and contents of files, of which ``is_own`` says whether memkit wrote them.
+        """Scan the names and contents of files; ``is_own`` returns whether memkit wrote a file.
 
-        Links are named by what they point at.
+        Links are represented by their targets.
         """
         for path in paths:
             name = str(path.relative_to(root))
@@ -338,14 +338,14 @@ class Scanner:
         return place
 
     def objects(self, place: Place, git: Plumbing) -> Place:
-        """Look through every object of a repository, unreachable ones included; lines of JSON are memkit's."""
+        """Scan every object of a repository, including unreachable ones; lines of JSON are memkit's."""
         for found in git.all_objects():
             is_own = found.kind in ("commit", "tag") or found.data.startswith(b"{")
             self._count(place, f"{found.kind} {found.id}", is_own, partial(self._finds_in_object, found))
         return place
 
     def names(self, place: Place, names: Iterable[str]) -> Place:
-        """Look through names alone."""
+        """Scan names alone."""
         for name in names:
             place.count(name, self.finds_name(name, words=WordTraces.OWN))
         return place
@@ -362,7 +362,7 @@ class Scanner:
         if found.kind == "tree":
             names = [name for _, name, _ in tree_entries(found.data, len(found.id) // 2)]
             return self._found_in(b"\n".join(names), words is WordTraces.ALL)
-        if found.kind in ("commit", "tag"):  # who wrote a commit is no memory of theirs, unless it is a quote
+        if found.kind in ("commit", "tag"):  # a commit's author is no memory of theirs, unless it is a quote
             people = b"\n".join(_AUTHORSHIP.findall(found.data))
             quoted = any(map(self.needles.quoted_in, readings(people)))
             return quoted or self._found_in(_AUTHORSHIP.sub(b"", found.data), words is not WordTraces.NONE)
@@ -404,7 +404,7 @@ def _is_entered(folder: Path) -> bool:
 
 
 def git_files(folder: Path) -> Iterator[Path]:
-    """Yield what lies in ``.git`` beside the objects themselves, which are read through git."""
+    """Yield the files in ``.git`` other than the objects, which are read through git."""
     objects = folder / "objects"
     for path in files_below(folder, without=(folder / "modules", folder / "lfs")):
         inner = path.relative_to(objects).parts if path.is_relative_to(objects) else ()
@@ -414,9 +414,9 @@ def git_files(folder: Path) -> Iterator[Path]:
 
 
 def holds_messages(path: Path) -> bool:
-    """Return whether git keeps messages, which memkit may have written, in a file of its own; from its folder on.
+    """Return whether git stores messages, which memkit may have written, in a file, given its path in git's folder.
 
-    The others hold settings, samples in plain English and digests, in which any word may stand.
+    Other files hold settings, samples in plain English and digests, in which any word may occur.
     """
     return path.parts[0] == "logs" or path.name.endswith(("_MSG", "_EDITMSG"))
 
@@ -439,33 +439,33 @@ WENT_WITH_KEY = "it only ever had the texts sealed, and their key is destroyed; 
 
 
 def person_digest(key: bytes, user_id: str) -> str:
-    """Return what the certificate calls a person: nobody without the store's key can find the name."""
+    """Return the certificate's name for a person: nobody without the store's key can find the real one."""
     return hmac.digest(key, b"certificate\0" + user_id.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is attested of one erasure."""
+    """The statements about one erasure."""
 
     digest: str
-    """Who it was, as ``person_digest`` calls them."""
+    """The person, as ``person_digest`` names them."""
     at: datetime
     versions: Mapping[str, str]
-    """Of the programs that took part."""
+    """The versions of the programs involved."""
     heads: Mapping[str, str | None]
-    """The commit that was checked out before and after."""
+    """The checked-out commit before and after."""
     removed: Mapping[str, int]
     searched: Mapping[str, int]
     """How many traces of each kind were looked for."""
     scanned: Sequence[Place]
     unprovable: Sequence[Mapping[str, str]]
-    """What is left, and to whom."""
+    """What is left, and with whom."""
     sealed_copies: Sequence[str]
-    """Remotes that went with the key."""
+    """Remotes whose copies became unreadable with the key."""
     tombstones: Mapping[str, Any]
 
     def to_data(self) -> dict[str, Any]:
-        """Return it as it is written."""
+        """Return the certificate's data as written."""
         traces = sum(place.traces for place in self.scanned)
         places = [{"place": place.place, "items": place.items, "traces": place.traces} for place in self.scanned]
         return {
@@ -487,7 +487,7 @@ class Certificate:
 
 
 def require_place(out: Path, work_tree: Path | None, *, ignored: bool) -> None:
-    """Raise ``UsageError`` unless a certificate can be written to ``out``: new, and not where git would take it in."""
+    """Raise ``UsageError`` unless a certificate can be written to ``out``: new, and not where git would add it."""
     if out.exists():
         raise UsageError(f"{out} exists already. Give --out a new file.")
     if not out.parent.is_dir():
@@ -499,5 +499,5 @@ def require_place(out: Path, work_tree: Path | None, *, ignored: bool) -> None:
 
 
 def as_text(data: Mapping[str, Any]) -> str:
-    """Return the certificate as JSON that people can read."""
+    """Return the certificate as readable JSON."""
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"

@@ -1,10 +1,10 @@
-"""What seals texts and opens them, keys on their way to another machine, and what a person should know of both.
+"""Sealing and opening of texts, export of keys to another machine, and checks of both.
 
-What stays in clear on the line is authenticated with it, so a sealed text can be moved to no other line, no other user
-and no other trust. Sixteen letters in front say which key it was, so that a line whose key is gone is told from one
+The clear parts of a line are authenticated with its sealed text, so that it can be moved to no other line, user
+or trust. Sixteen letters in front identify the key, so that a line whose key is gone is distinguished from one
 that somebody changed.
 
-The passphrase is stretched by scrypt (RFC 7914) with the cost that the file names, and what comes of it encrypts the
+The passphrase is stretched by scrypt (RFC 7914) with the cost that the file states, and the result encrypts the
 keys with AES-256-GCM; everything else in the file is authenticated with them.
 """
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 VERSION = "1"
 MARK = 16
-"""Letters that stand for a key."""
+"""Letters that identify a key."""
 NONCE = 12
 TICK = 100_000_000
-"""Nanoseconds that are longer than between two ticks of the clock by which a file system notes a change."""
+"""Nanoseconds longer than a tick of the clock by which a file system notes changes."""
 MISSING = "Sealing needs a package: pip install cryptography (the extra memkit-agent[sealing])"
 
 
@@ -48,7 +48,7 @@ class Lock(NamedTuple):
 
 
 class KeySealer:
-    """Seals with the keys of a ring, where the store wants it, and opens whatever the ring has a key for."""
+    """Seals with the keys of a ring, if the store wants it, and opens whatever the ring has a key for."""
 
     def __init__(self, ring: Callable[[], KeyRing], *, seals: bool) -> None:
         self._ring = ring
@@ -56,16 +56,16 @@ class KeySealer:
         self._marks: tuple[Path, ...] = ()
         self._stamps: tuple[int, ...] = ()
         self._locks: dict[str, Lock | None] = {}
-        """The locks of users, as long as no key came or went; None for a user without one."""
+        """The locks of users, cached until a key is added or removed; None for a user without one."""
 
     def seal(self, data: Mapping[str, JSON], *, create: bool = True) -> Mapping[str, JSON]:
-        """Return ``data`` sealed where the store seals and there is something to hide.
+        """Return ``data`` sealed if the store seals and there is something to hide.
 
-        Without a key, and where none is to be made, what stays clear is all that is returned.
+        Without a key, and if none is to be created, only the clear parts are returned.
 
         Raises:
             MissingExtra: ``cryptography`` is not installed.
-            EnvironmentFault: The user's key is not here and cannot be made.
+            EnvironmentFault: The user's key is not here and cannot be created.
         """
         if not self._seals or is_sealed(data) or not is_to_hide(data):
             return data
@@ -79,10 +79,10 @@ class KeySealer:
         return clear | {"sealed": f"{VERSION}.{lock.mark}.{b64encode(content).decode()}"}
 
     def open(self, data: Mapping[str, JSON]) -> Mapping[str, JSON]:
-        """Return what was sealed, or ``data`` as it is when its key is not here.
+        """Return the opened data, or ``data`` as it is if its key is not here.
 
         Raises:
-            SealDamaged: The key is here and does not open it: the line, or what it holds, was changed.
+            SealDamaged: The key is here and does not open it: the line, or its sealed text, was changed.
         """
         if not is_sealed(data):
             return data
@@ -98,7 +98,7 @@ class KeySealer:
         return self._opened(data, lock, content)
 
     def state(self, user_id: str) -> str:
-        """Return what stands for the user's key."""
+        """Return a string that identifies the user's key."""
         lock = self._lock(user_id) if has_cryptography() else None
         return lock.mark if lock else NO_KEY
 
@@ -124,10 +124,10 @@ class KeySealer:
         return lock
 
     def _forget_if_keys_changed(self) -> None:
-        # Reading a key takes a hundred times as long as using it, and a file that comes or goes changes its folder.
+        # Reading a key takes a hundred times as long as using it, and an added or removed file changes its folder.
         self._marks = self._marks or self._ring().marks()
         stamps = tuple(map(_stamp, self._marks))
-        # Two changes within one tick of the file system's clock leave one time: a folder that changed just now tells
+        # Two changes within one tick of the file system's clock get one time: a folder that changed just now proves
         # nothing, as in git (Documentation/technical/racy-git).
         is_settled = bool(stamps) and stamps[0] > 0 and max(stamps) < time.time_ns() - TICK
         if not is_settled or stamps != self._stamps:
@@ -140,12 +140,12 @@ class KeySealer:
 
 @cache
 def has_cryptography() -> bool:
-    """Return whether what seals and opens is installed."""
+    """Return whether the sealing library is installed."""
     return find_spec("cryptography") is not None
 
 
 def mark_of(key: bytes) -> str:
-    """Return letters that stand for a key and tell nothing of it."""
+    """Return letters that identify a key and reveal nothing about it."""
     import hmac
 
     return hmac.digest(key, b"memkit: mark of a key", "sha256").hex()[:MARK]
@@ -167,23 +167,23 @@ def _lock(key: bytes) -> Lock:
 
 
 def _bound(clear: Mapping[str, JSON]) -> bytes:
-    """Return what the seal is bound to: everything of the line that is in clear."""
+    """Return what the seal is bound to: everything on the line that is in clear."""
     return encode_data(clear).encode()
 
 
 FORMAT = "memkit-keys"
 EXPORT_VERSION = 1
 COST = {"n": 2**17, "r": 8, "p": 1}
-"""128 MB and a third of a second a guess, as OWASP's password storage cheat sheet asks for."""
+"""128 MB and a third of a second per guess, as OWASP's password storage cheat sheet recommends."""
 MOST = {"n": 2**20, "r": 16, "p": 16}
-"""What a file may ask for; a hostile one would take all memory."""
+"""The most that a file may require; a hostile one would take all memory."""
 SALT = 16
 LARGEST = 16 * 1024 * 1024
-"""Bytes of a file that is read: keys of more than 100,000 users."""
+"""The most bytes of a file that are read: keys of more than 100,000 users."""
 
 
 def encrypted(key_id: str, keys: Mapping[str, bytes], passphrase: str) -> bytes:
-    """Return the content of a file that holds ``keys``; raises ``MissingExtra`` without ``cryptography``."""
+    """Return the content of a file that holds ``keys``; raise ``MissingExtra`` without ``cryptography``."""
     salt, nonce = os.urandom(SALT), os.urandom(NONCE)
     head: dict[str, Any] = {
         "format": FORMAT,
@@ -198,10 +198,10 @@ def encrypted(key_id: str, keys: Mapping[str, bytes], passphrase: str) -> bytes:
 
 
 def decrypted(content: bytes, passphrase: str) -> tuple[str, dict[str, bytes]]:
-    """Return whose keys a file holds, as the store's key_id, and the keys by name.
+    """Return the key_id of the store whose keys a file holds, and the keys by name.
 
     Raises:
-        UsageError: It is no such file, or one of a newer memkit.
+        UsageError: It is not such a file, or one of a newer memkit.
         NegativeAnswer: The passphrase does not open it, or it was changed.
         MissingExtra: ``cryptography`` is not installed.
     """
@@ -261,7 +261,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class ErasureFinding(NamedTuple):
-    """One thing that was looked at."""
+    """One result of a check."""
 
     name: str
     ok: bool
@@ -273,11 +273,11 @@ class Sealing(NamedTuple):
 
     on: bool
     clear: int
-    """Lines with text of a user in clear."""
+    """Lines with a user's text in clear."""
     unreadable: int
     """Sealed lines whose key is not here."""
     remotes: tuple[str, ...]
-    """Where such lines may have gone; none is asked for without them."""
+    """Where such lines may have gone; not determined if there are none."""
     erased_unchecked: bool
     """Whether erased values are barred by digests whose key is not here."""
     withheld: bool
@@ -285,7 +285,7 @@ class Sealing(NamedTuple):
 
 
 def examined_keys(ring: KeyRing) -> ErasureFinding:
-    """Return whether the store's keys are here, and for this user of the machine only."""
+    """Return whether the store's keys are here, and accessible to this user of the machine only."""
     try:
         folder = ring.folder
         if folder is None:
@@ -328,7 +328,7 @@ def examined_sealing(sealing: Sealing) -> Iterator[ErasureFinding]:
 
 
 def examined_state(folder: Path, *, seals: bool) -> ErasureFinding:
-    """Return whether this machine's part of the store is for this user only: with a seal the index alone is clear."""
+    """Return whether this machine's part of the store is private to its user: with a seal only the index is clear."""
     clear = f"{'the index is' if seals else 'index and audit log are'} clear text (secrets masked)"
     try:
         if not folder.is_dir() or not folder.stat().st_mode & OTHERS:

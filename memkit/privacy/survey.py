@@ -1,4 +1,4 @@
-"""A look at everything that is held on a person, before anything is changed."""
+"""Survey everything held on a person, before anything is changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memkit.runtime.memory.log.log import Witness
 from memkit.store.layout import MANIFEST
 
 OUTPUTS = "outputs"
-"""Where memkit writes what people review."""
+"""Where memkit writes output for people to review."""
 ToolFiles = Callable[[Path], Iterable[Path]]
 """Returns the files that the tools of a store write, as it declares them."""
 
@@ -30,7 +30,7 @@ class FileChange:
 
     path: Path
     content: Callable[[], bytes] | None
-    """Makes what it will hold, which of all files together may be more than memory takes; None to remove it."""
+    """Returns its new content, made on demand because all files together may exceed memory; None to remove it."""
 
 
 class Survey:
@@ -44,11 +44,11 @@ class Survey:
         self.repository = repository
         self.subject, self.user_id = subject, subject.user_id
         self.stores = [store, *stores_inside(store, self.top)]
-        """This one, and those inside of it, such as projects that were generated there."""
+        """This store, and those inside it, such as projects generated there."""
         self.states = [LocalState(each, subject) for each in self.stores]
         own_state = state_folder(store)
         self.folder = own_state if own_state.is_dir() else None
-        """Where files lie that hold what is too much for memory."""
+        """The folder for files with data too large for memory."""
         self.census = Census(subject, Witness(store).relinking_key, lines=FiledLines(self.folder))
         self.redacts_files = redact_files
         self._tools = {path for each in self.stores for path in tools(each)}
@@ -72,7 +72,7 @@ class Survey:
 
     @cached_property
     def top(self) -> Path:
-        """Return the root of everything that is looked through."""
+        """Return the root of everything that is searched."""
         return self.repository.top if self.repository else self.store
 
     @cached_property
@@ -81,7 +81,7 @@ class Survey:
 
     @cached_property
     def state_changes(self) -> list[StateChange]:
-        """Return what changes under ``.memkit``; the cache of the store itself goes with every erasure."""
+        """Return the changes under ``.memkit``; every erasure removes the cache of the store itself."""
         found = []
         for store, state in zip(self.stores, self.states, strict=True):
             changes = list(state.changes(self.belonging, self.scanner, self.sessions))
@@ -97,18 +97,18 @@ class Survey:
 
     @cached_property
     def file_changes(self) -> list[FileChange]:
-        """Return what changes in the work tree: files with lines that git knows or that lie in an archive."""
+        """Return the changes in the work tree: to files with lines that git tracks or that are in an archive."""
         return [change for path in self._own_files() for change in self._changes_of(path)]
 
     @cached_property
     def tracked(self) -> list[Path]:
-        """Return the files that git knows."""
+        """Return the files that git tracks."""
         entries = self.repository.index() if self.repository else []
         return [self.top / entry.path for entry in entries if entry.mode != "160000"]
 
     @cached_property
     def quoting(self) -> list[str]:
-        """Return the files of people in the work tree that quote the person's texts, where they are not redacted."""
+        """Return the people's files in the work tree that quote the person's texts, if these are not redacted."""
         if self.redacts_files:
             return []
         gone = {change.path for change in self.file_changes}
@@ -120,14 +120,14 @@ class Survey:
         return not (self.census.records or self.census.events or self.state_changes)
 
     def removed(self) -> dict[str, int]:
-        """Return how much goes, by kind."""
+        """Return how much is removed, by kind."""
         counted = {"records": self.census.records, "events": self.census.events, "files": len(self.file_changes)}
         for change in self.state_changes:
             counted[change.kind] = counted.get(change.kind, 0) + 1
         return counted
 
     def told(self) -> tuple[str, ...]:
-        """Return what goes of somebody of whom memory tells, as it reads: records first; nothing of a user."""
+        """Return the texts to be removed about a person in a user's memory, records first; empty for a user."""
         if not self.subject.called:
             return ()
         elsewhere = self.census.told.union(*(state.told() for state in self.states))
@@ -139,7 +139,7 @@ class Survey:
         return files_below(self.top, without=(self.top / ".git", self.store / ".memkit"))
 
     def is_own(self, path: Path) -> bool:
-        """Return whether memkit, or a tool at its word, wrote a file of the work tree, and no person did."""
+        """Return whether memkit, or a tool on its behalf, wrote a file of the work tree, and no person did."""
         inner = path.relative_to(self.top)
         if holds_lines(path.name) or ARCHIVE in inner.parts or MACHINE in inner.parts or path in self._tools:
             return True
@@ -147,7 +147,7 @@ class Survey:
         return project is None and path.is_relative_to(self.store / OUTPUTS)
 
     def tools_elsewhere(self) -> Iterator[Path]:
-        """Yield what tools write outside of what is looked through."""
+        """Yield the files that tools write outside the searched places."""
         return (path for path in sorted(self._tools) if not path.is_relative_to(self.top))
 
     def _read_lines(self) -> None:

@@ -1,7 +1,7 @@
-"""The entry of a store in the configuration of an MCP client: put there or taken out, and every other byte kept.
+"""The entry of a store in an MCP client's configuration: add or remove it, and keep every other byte.
 
-Most clients keep JSON in which people write comments, Codex TOML. The text is changed in one place, and what it then
-says is compared with what it should say: a file that is written in a way not foreseen here is refused and left alone.
+Most clients store JSON in which people write comments, Codex TOML. The text is changed in one place, and the parsed
+result is compared with the intended one: a file written in an unforeseen way is refused and left alone.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _NO_ENTRY = "does not say it in a way that can be changed without a rewrite. Cha
 
 @dataclass(frozen=True)
 class Client:
-    """Where a program keeps its servers."""
+    """Where a program stores its servers."""
 
     place: Callable[[Path, Path], Path]
-    """Returns its file, from the folder one is in and from the home."""
+    """Returns its file, given the current folder and the home folder."""
     key: str = "mcpServers"
     beside: Mapping[str, Any] = field(default_factory=dict)
-    """What its entries say beside command and arguments."""
+    """The content of its entries beside command and arguments."""
 
 
 def _desktop(here: Path, home: Path) -> Path:
@@ -65,7 +65,7 @@ def entry_of(root: Path, user: str | None) -> dict[str, Any]:
 
 
 def with_entry(text: str, path: Path, key: str, entry: Mapping[str, Any] | None) -> str:
-    """Return the text of a client's file with ``entry`` for memkit below ``key``; None takes it out.
+    """Return the text of a client's file with ``entry`` for memkit below ``key``; None removes it.
 
     Raises:
         UsageError: The file cannot be read, or not be changed in this one place.
@@ -91,12 +91,12 @@ def with_entry(text: str, path: Path, key: str, entry: Mapping[str, Any] | None)
 
 
 def text_in(content: bytes) -> str:
-    """Return the text of a client's file, whatever its editor begins it and ends lines with."""
+    """Return the text of a client's file, independent of byte order mark and line ends."""
     return content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def spelled_as(content: bytes, text: str) -> bytes:
-    r"""Return a text as bytes that begin and end lines as what stands there does.
+    r"""Return a text as bytes with the same byte order mark and line ends as the present content.
 
     >>> spelled_as(b"\xef\xbb\xbfa\r\n", "b\nc\n")
     b'\xef\xbb\xbfb\r\nc\r\n'
@@ -114,7 +114,7 @@ class _Node:
     start: int
     end: int
     members: Mapping[str, tuple[int, _Node]] = field(default_factory=dict)
-    """Of an object, by key: where the key begins, and the value."""
+    """For an object, by key: where the key begins, and the value."""
 
 
 def _json_value(text: str, path: Path) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _json_value(text: str, path: Path) -> dict[str, Any]:
 
 
 def _parsed(text: str, at: int) -> _Node:
-    """Return the value that begins at a place; raises ``ValueError`` where none does."""
+    """Return the value that begins at a position; raise ``ValueError`` if none does."""
     if text[at] in "[{":
         return _container(text, at)
     value, end = json.JSONDecoder(strict=False).raw_decode(text, at)
@@ -181,7 +181,7 @@ def _json_changed(text: str, key: str, entry: Mapping[str, Any] | None) -> str |
 
 
 def _with_member(text: str, node: _Node, key: str, value: Any, *, depth: int) -> str:
-    """Return the text with a further member at the end of an object."""
+    """Return the text with another member at the end of an object."""
     unit = _unit(text)
     member = f"\n{unit * depth}{json.dumps(key)}: {_dumped(text, value, depth)}"
     if not node.members:
@@ -209,7 +209,7 @@ def _dumped(text: str, value: Any, depth: int) -> str:
 
 
 def _unit(text: str) -> str:
-    """Return how a file is indented."""
+    """Return a file's unit of indentation."""
     found = re.search(r"\n([ \t]+)\S", text)
     return found[1] if found else "  "
 
@@ -237,11 +237,11 @@ def _toml_changed(text: str, key: str, entry: Mapping[str, Any] | None) -> str |
     for place in reversed(own):
         end = next((head for head in heads if head > place), len(lines))
         while end > place + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
-            end -= 1  # what stands above the next table belongs to it
+            end -= 1  # comments above the next table belong to it
         kept[place:end] = block if place == own[0] else []
     return "".join(kept)
 
 
 def _toml(value: Any) -> str:
-    """Return a text or a list of texts; TOML's basic strings take the escapes of JSON."""
+    """Return a text or a list of texts as TOML, whose basic strings take the escapes of JSON."""
     return json.dumps(value, ensure_ascii=False)

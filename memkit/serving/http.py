@@ -1,4 +1,4 @@
-"""Serve MCP and the page over HTTP: a door that knows whom it lets in, before anything of the protocol is read."""
+"""Serve MCP and the page over HTTP: a door that identifies callers before anything of the protocol is read."""
 
 from __future__ import annotations
 
@@ -35,36 +35,36 @@ from memkit.workspace import Workspace
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 GRACE = 5
-"""Seconds that open requests have when the server is told to end."""
+"""Seconds that open requests have to finish when the server is told to end."""
 RATE, BURST_SECONDS = 100, 20
-"""Requests a second that a token may make on average, and how many seconds' worth of them it may make at once."""
+"""Requests per second that a token may make on average, and how many seconds' worth it may make at once."""
 
 
 @dataclass(frozen=True)
 class Listening:
-    """Where a server listens, and what it shows beside MCP."""
+    """Where a server listens, and what it serves besides MCP."""
 
     address: str
     """``HOST:PORT``"""
     user: str | None
-    """Whose memory it is for who brings no token."""
+    """The user of requests without a token."""
     operator: str | None = None
-    """How far whoever started the server may go on the page, by the link that is printed; None where nobody may."""
+    """The scope on the page of the person who started the server, by the printed link; None for no access."""
     metrics: bool = False
     rate: int = RATE
-    """Requests a second that one token may make."""
+    """Requests per second that one token may make."""
     log: Callable[[Mapping[str, Any]], None] = lambda entry: None
-    """Is told of each request to the page."""
+    """Receives each request to the page."""
     names: tuple[str, ...] = ()
-    """Host names by which clients and proxies call it, besides its own."""
+    """Additional host names under which clients and proxies reach it."""
 
 
 def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell: Callable[[str], None]) -> None:
-    """Serve until told to end; ``tell`` is told where, once requests are taken.
+    """Serve until told to end; ``tell`` receives the address once requests are accepted.
 
     Raises:
-        UsageError: The address is none, or lies beyond loopback and there is no token.
-        EnvironmentFault: Nothing can listen there.
+        UsageError: The address is invalid, or is beyond loopback and there is no token.
+        EnvironmentFault: The address cannot be listened on.
         KeyboardInterrupt: A person ended it.
     """
     host, port = read_address(where.address)
@@ -103,12 +103,12 @@ def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell:
 
 @dataclass
 class Rates:
-    """How often each token may call: a bucket that fills by ``rate`` a second and holds ``BURST_SECONDS`` of them."""
+    """Rate limit per token: a bucket that fills by ``rate`` a second and holds ``BURST_SECONDS`` of them."""
 
     rate: float
     clock: Callable[[], float] = time.monotonic
     _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By token: what was left in its bucket, and when."""
+    """By token: the bucket's last level, and its time."""
 
     def wait(self, id: str) -> float:
         """Take one request from a token's bucket and return 0, or take none and return the seconds until there is one.
@@ -126,7 +126,7 @@ class Rates:
 
 
 class Door:
-    """Lets a request in, or answers it with one line: 421 for another host, 403 for another page, 401 for nobody.
+    """Admits a request, or answers it with one line: 421 for another host, 403 for another page, 401 for nobody.
 
     429 is for a token that calls too often.
     """
@@ -135,9 +135,9 @@ class Door:
         self, app: ASGIApp, tokens: ServerTokens, rates: Rates, *, hosts: Callable[[str], bool], open_without: bool,
         site: ASGIApp | None = None,
     ) -> None:  # fmt: skip
-        """Guard ``app``; ``open_without`` lets in who has no token, for the user that the server is bound to.
+        """Guard ``app``; ``open_without`` admits callers without a token, for the user that the server is bound to.
 
-        The page at ``site`` asks its visitors itself.
+        The page at ``site`` authenticates its visitors itself.
         """
         self._site = site
         self._app = app
@@ -163,7 +163,7 @@ class Door:
             await self._let_in(headers, scope, receive, send)
 
     async def _read(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on with its body read whole, or say in one line why it is none."""
+        """Pass on a request with its whole body read, or answer in one line why it is invalid."""
         body, more = bytearray(), scope["method"] == "POST"
         while more:
             message = await receive()
@@ -197,7 +197,7 @@ class Door:
 
 
 def fault_of(body: bytes) -> JSONResponse | None:
-    """Return what to answer to a body that is no message of the protocol; None where it may be one."""
+    """Return the answer to a body that is not a message of the protocol; None if it may be one."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
@@ -214,7 +214,7 @@ def _no_request(code: int, line: str) -> JSONResponse:
 
 
 def _principal(token: ServerToken) -> AuthenticatedUser:
-    """Return whose session it is, so that no other token can go on with one."""
+    """Return the owner of a session, so that no other token can continue it."""
     return AuthenticatedUser(AccessToken(token="", client_id=token.id, scopes=[token.scope], subject=token.user_id))
 
 
@@ -240,7 +240,7 @@ def read_address(address: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether nothing but this machine reaches ``host``.
+    """Return whether only this machine can reach ``host``.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("::1")
     (True, True, False, True)
@@ -252,7 +252,7 @@ def is_loopback(host: str) -> bool:
 
 
 def hosts_of(host: str, names: Iterable[str] = ()) -> Callable[[str], bool]:
-    """Return what says whether a request may name a host: one that a page of strangers cannot have pointed here.
+    """Return a check of a request's host name, which rejects names that a stranger's page could have pointed here.
 
     >>> here, everywhere = hosts_of("127.0.0.1"), hosts_of("0.0.0.0")
     >>> here("localhost"), here("example.org"), everywhere("192.0.2.7"), everywhere("example.org")
@@ -290,23 +290,23 @@ def _listening(host: str, port: int) -> socket.socket:
         listener = socket.create_server((place[0], place[1]), family=family)
     except OSError as error:
         raise EnvironmentFault(f"Nothing can listen at {host}:{port}: {error.strerror or error}.") from error
-    # Connections inherit it. asyncio sets it only where a socket names its protocol; without it an answer in two
+    # Connections inherit it. asyncio sets it only if a socket names its protocol; without it an answer in two
     # pieces waits 40 ms for the client to acknowledge the first.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
 
 class _Uvicorn(uvicorn.Server):
-    """A server that leaves signals to the one who runs it."""
+    """A server that leaves signals to its caller."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take no signal."""
+        """Handle no signal."""
         yield
 
 
 async def _serve(server: Any, listener: socket.socket, ready: Callable[[], None]) -> int | None:
-    """Serve until a signal says to end, and return which; what is open then is answered first, whichever it was."""
+    """Serve until a signal says to end, and return which; open requests are answered first, whichever it was."""
     ended_by: list[int] = []
 
     async def end_when_told(*, task_status: TaskStatus[None]) -> None:

@@ -1,4 +1,4 @@
-"""What serving is about: who calls, what a tool answers, and what a server may be told before it starts."""
+"""The concepts of serving: the caller, a tool's answer, and the operator's decisions at the start."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from memkit.workspace import Workspace
 
 NAMELESS = "unnamed"
 LONGEST = 64
-"""Characters of a client's name that are kept."""
+"""The most characters kept of a client's name."""
 MOST = 4 * 1024 * 1024
-"""Bytes of one request."""
+"""The most bytes of one request."""
 
 
 @dataclass(frozen=True)
 class Serving:
-    """What the operator decided when the server was started."""
+    """The operator's decisions when the server was started."""
 
     user: str | None
-    """Whose memory it is where no token says so; None where a token has to."""
+    """Whose memory it is if no token says so; None if a token is required."""
     review: bool = False
-    """Whether the operator vouches that a yes of the client comes from a person."""
+    """Whether the operator vouches that a yes from the client comes from a person."""
     clean: bool = False
-    """Whether the operator vouches that a client's model reads nothing that strangers wrote."""
+    """Whether the operator vouches that a client's model reads nothing written by strangers."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls a tool: a client, for the user that the operator or a token bound it to."""
+    """The caller of a tool: a client, for the user that the operator or a token bound it to."""
 
     user: str
     client: str
@@ -45,7 +45,7 @@ class Caller:
 
     @property
     def origin(self) -> Origin:
-        """Return where what this client offers comes from."""
+        """Return the origin of this client's offers."""
         taint = () if self.clean else (f"client:{self.client}",)
         return Origin(actor=f"mcp:{self.client}", user_id=self.user, taint=taint)
 
@@ -55,7 +55,7 @@ class Caller:
 
 
 def client_name(said: str | None) -> str:
-    r"""Return a client's name as a record's actor can hold it; the client chose it.
+    r"""Return a client's self-chosen name in the form allowed for a record's actor.
 
     >>> client_name("Claude Code"), client_name(" \n"), client_name(None)
     ('Claude-Code', 'unnamed', 'unnamed')
@@ -65,25 +65,25 @@ def client_name(said: str | None) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a tool answers: data for programs, text for a model, and what waits for a person."""
+    """A tool's answer: data for programs, text for a model, and what waits for a person."""
 
     data: Mapping[str, Any]
     text: str
     waiting: str | None = None
     """The id of what was held back and can be approved."""
     about: str = ""
-    """What a person would agree to: the text that would be kept, or go."""
+    """What a person would agree to: the text that would be kept or removed."""
 
 
 Work = Callable[[Workspace, Caller, Mapping[str, Any], bool], Answer]
-"""Carries a checked call out on a store opened for the caller; the last argument says whether the user consented."""
+"""Carries out a checked call on a store opened for the caller; the last argument says whether the user consented."""
 
 KINDS: Mapping[str, type] = {"string": str, "integer": int, "object": dict}
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One thing that a client can ask for."""
+    """One operation that a client can request."""
 
     name: str
     description: str
@@ -92,12 +92,12 @@ class Tool:
     """By name: a JSON schema of type string, integer or object."""
     optional: frozenset[str] = frozenset()
     result: Mapping[str, Any] = field(default_factory=dict)
-    """The properties of what it answers."""
+    """The properties of its result."""
     writes: bool = False
     stores: bool = False
     """Whether it needs the user's consent, because something new would be kept."""
     waits_in_line: bool = True
-    """Whether it touches memory, which calls do one at a time."""
+    """Whether it uses memory, which calls do one at a time."""
     destructive: bool = False
     idempotent: bool = False
 
@@ -110,11 +110,11 @@ class Tool:
 
     @property
     def output_schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the data that it answers."""
+        """Return the JSON schema of the result data."""
         return {"type": "object", "properties": dict(self.result), "required": list(self.result)}
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments if they fit; raises ``UsageError``, which repeats no value, for the first that does not.
+        """Return the arguments if they are valid; raise ``UsageError``, without values, for the first that is not.
 
         >>> Tool("why", "", None, {"id": {"type": "string"}}).checked({"user": "bob"})
         Traceback (most recent call last):

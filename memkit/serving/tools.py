@@ -1,4 +1,4 @@
-"""The tools of the server: each calls the use case of the command of its name, and answers with that one's data."""
+"""The tools of the server: each calls the use case of the command of its name, and returns that command's data."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from memkit.workspace import Workspace
 
 PLAN_SECONDS = 30.0
 
-# Looking.
+# Reading.
 
 
 def _telling(work: Work) -> Work:
-    """Let the text say too how many lines about the user are withheld; nothing found may be for that reason."""
+    """Add to the text how many lines about the user are withheld, which may be why nothing was found."""
 
     def looked(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
         try:
@@ -52,7 +52,7 @@ def _telling(work: Work) -> Work:
 
 
 def withheld_note(workspace: Workspace, user: str) -> str:
-    """Return that lines about the user are withheld or missing, without a word of them; empty where none is."""
+    """Return a note that lines about the user are withheld or missing, without quoting them; empty if none is."""
     if not (count := len(workspace.archive.withheld(user))):
         return ""
     lines = f"{counted(count, 'line')} about this user {'is' if count == 1 else 'are'}"
@@ -105,7 +105,7 @@ def core_text(sections: Mapping[str, str]) -> str:
 
 
 def fenced(lines: Iterable[str]) -> str:
-    """Return lines, none of which can pass for a mark, as data between marks."""
+    """Return lines as data between marks; no line can pass for a mark."""
     return enclose([LINE_MARK + visible(line).replace("memory-data", "memory\u2010data") for line in lines], [])
 
 
@@ -171,7 +171,7 @@ def _core_edit(workspace: Workspace, caller: Caller, given: Mapping[str, Any], c
 
 
 def _own(workspace: Workspace, caller: Caller, id: str) -> StoredRecord:
-    """Return a record that the caller's user may change: what others share is theirs to change."""
+    """Return a record that the caller's user may change: others' shared records are not theirs to change."""
     stored = find_record(workspace.archive, id, caller.user)
     if stored.record.user_id != caller.user:
         raise NegativeAnswer("Another user shared this record, and it is theirs to change.")
@@ -207,7 +207,7 @@ DECISION = {"decision": STRING, "id": ANY_STRING, "reasons": OBJECTS}
 STANDING = {"id": STRING, "op": STRING, "status": STRING}
 
 OFFERED = ("fact", "preference", "event")
-"""Of which kind a client may say that a text is: no label makes a rule, a goal or an outcome of it."""
+"""The types that a client may give a text: no label makes it a rule, a goal or an outcome."""
 
 _ALL = [
     Tool(
@@ -330,4 +330,4 @@ _ALL = [
     ),
 ]
 TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in sorted(_ALL, key=lambda one: one.name)}
-"""By name, in the order in which they are listed."""
+"""By name, in listing order."""

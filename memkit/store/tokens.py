@@ -1,4 +1,4 @@
-"""ServerTokens: who may call a server over HTTP, for whom, and what. Only digests are kept, outside of the store.
+"""Tokens: who may call a server over HTTP, for whom, and what they may do. Only digests are kept, outside the store.
 
 They are stored beside the user's keys, one file each, so that no store can bring a token along and two programs that
 create one at the same time lose none. A server checks at each request, so a revoked token is refused from then on.

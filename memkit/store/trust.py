@@ -51,7 +51,7 @@ class Trust:
         return named == demands.digest or any(kept["digest"] == demands.digest for kept in self._kept())
 
     def vouches(self) -> bool:
-        """Return whether what others wrote into the store is as trusted as it: a person trusted it, or made it here."""
+        """Return whether others' writes in the store are trusted with it: a person trusted it, or made it here."""
         demands = self.demands()
         return self.holds(demands) and (self.was_made_here() or self._is_given(demands))
 

@@ -1,1 +1,1 @@
-"""The page: memory and what surrounds it, to look at and to decide about in a browser."""
+"""The page: memory and its surroundings, to view and to decide about in a browser."""

@@ -1,4 +1,4 @@
-"""What can be done on the page: each deed calls the use case of the command of its name, and says what came of it."""
+"""The actions on the page: each deed calls the use case of the command of its name, and reports the result."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ Hear = Callable[[Told], None]
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a deed, for a person, and where to go on."""
+    """The result of a deed, for a person, and the next page."""
 
     text: str
     room: str = ""
-    """Empty: back to the room of the form."""
+    """The room to go to; empty for the room of the form."""
     id: str | None = None
     asked: Mapping[str, str] = field(default_factory=dict)
-    """What the room is asked for."""
+    """The query for that room."""
     shown: Mapping[str, Any] | None = None
     """What is shown at once instead of going on, such as a certificate."""
 
 
 @dataclass(frozen=True)
 class Deed:
-    """One thing that can be done."""
+    """One action."""
 
     work: Callable[[Workspace, Visit, Given], Done]
     scope: str = "write"
@@ -58,7 +58,7 @@ class Deed:
 
 
 def seat_of(workspace: Workspace, visit: Visit) -> Workspace:
-    """Return the store as open for whoever visits: a person who is vouched for, or a client."""
+    """Return the store as open for the visitor: a person who is vouched for, or a client."""
     return workspace if visit.caller is None else workspace.opened_for(visit.caller.origin)
 
 
@@ -89,7 +89,7 @@ def _own(workspace: Workspace, visit: Visit, given: Given) -> Any:
 
 
 def digest_of(status: str, text: str) -> str:
-    """Return what a form carries of what its reader saw, so that a stale page decides about nothing new."""
+    """Return a digest of what a form's reader saw, so that a stale page decides about nothing new."""
     from hashlib import blake2b
 
     return blake2b(f"{status}\0{text}".encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
@@ -195,7 +195,7 @@ def _drop(workspace: Workspace, visit: Visit, given: Given) -> Done:
 
 
 def _commit(workspace: Workspace, visit: Visit, given: Given) -> Done:
-    """Commit what is remembered, so that there is a link that shows it for good."""
+    """Commit memory, so that there is a permanent link to it."""
     made = workspace.commit_memory(force=True, added=0, subject=one_line(_reason(given), 200))
     if made is None:
         return Done("Everything is in a commit.", "changes")
@@ -217,7 +217,7 @@ def _erase(workspace: Workspace, visit: Visit, given: Given) -> Done:
 
 
 def say(workspace: Workspace, visit: Visit, given: Given, hear: Hear = lambda told: None) -> Done:
-    """Say something to the store's agent, in a store of its own as another program would have it open.
+    """Send a message to the store's agent, in a workspace of its own as another program would open it.
 
     ``hear`` is told meanwhile: ``{text}`` as an answer comes, ``{answer}`` as it stands then, and ``{beside, ids}``.
     """
@@ -239,7 +239,7 @@ def say(workspace: Workspace, visit: Visit, given: Given, hear: Hear = lambda to
 
 
 def _heard(event: Event) -> Iterator[Told]:
-    """Yield what a visitor is shown of an event while a turn goes on."""
+    """Yield what a visitor is shown about an event during a turn."""
     if event.kind == "text":
         yield {"text": event.data["delta"]}
     elif event.kind == "model_answered" and event.data["text"]:

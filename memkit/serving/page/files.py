@@ -1,4 +1,4 @@
-"""Write the page as files: the same rooms and templates, to read only, and with nothing of the machine in them."""
+"""Write the page as files: the same rooms and templates, read-only, and with nothing about the machine in them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from memkit.store.files import write_whole
 from memkit.workspace import Workspace
 
 LEFT_OUT = ("changes", "settings", "people", "time", "talks", "evolution")
-"""Rooms that concern every user, or that only make sense where they can be asked."""
+"""Rooms that concern every user, or that only make sense with a server."""
 MARK = "index.html"
 
 
 @dataclass
 class WrittenPage:
-    """What was written."""
+    """The files written."""
 
     files: list[str] = field(default_factory=list)
     left_out: bool = False
@@ -40,7 +40,7 @@ def write_page(workspace: Workspace, user: str, out: Path, *, limit: int = 1000)
     """
     if out.exists() and any(out.iterdir()) and "· memkit</title>" not in _head(out / MARK):
         raise UsageError(f"{out} holds something else. Name a new folder.")
-    visit = Visit(user, "read", token="file")  # whose rights are those of a reader, and not of who started a server
+    visit = Visit(user, "read", token="file")  # with a reader's rights, not those of the server's operator
     written = WrittenPage()
     found = workspace.archive.browse(user, limit=limit + 1)
     written.left_out = len(found) > limit
@@ -98,7 +98,7 @@ def file_link(known: set[str], depth: int, room: str, id: str | None = None, **a
 
 
 def _stem(id: str) -> str:
-    """Return an id as the name of a file; a name that could lead elsewhere becomes its digest."""
+    """Return an id as a file name; an id that could lead elsewhere becomes its digest."""
     return id if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", id) else hashlib.sha256(id.encode()).hexdigest()[:26]
 
 

@@ -1,6 +1,6 @@
-"""Rooms that show what is remembered of one user.
+"""Rooms about one user's memory.
 
-No room writes, and none asks for more than it shows.
+No room writes, and none requests more than it shows.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from memkit.use_cases.relations import GraphQuestion
 
 CHAIN = 20
-"""Records that one is followed back, or forward, over."""
+"""The most predecessors, or successors, that are followed from a record."""
 STATUSES = ("live", "quarantined", "superseded", "retired", "rejected")
 MOST_WAITING = 200
 MOST_LOOKED = 500
-"""Records that one look compares with others to find open questions; the next look takes the next ones."""
+"""Records that one view compares with others to find open questions; the next view takes the next ones."""
 MOST_EXAMINED = 5000
-"""Records of a memory whose health is examined at each look."""
+"""The most records of a memory whose health is examined at each view."""
 MOST_SAID = 200
 MOST_TIES = 200
 MOST_MOVING = 2000
-"""Things in the picture that moves; those with most ties are in it."""
+"""The most things in the animated picture; those with most ties are included."""
 MOST_DRAWN = 200
-"""Things in one picture; more of them nobody can read, and the table has them."""
+"""The most things in one picture; more would be unreadable, and the table has them."""
 BESIDE: Mapping[str, str] = {
     "retrieved": "found", "injected": "shown to the model", "cited": "cited", "recall_skipped": "nothing was looked up",
     "write": "kept", "merge": "merged", "quarantine": "held back", "refusal": "refused", "supersede": "replaced",
     "core": "edited core memory", "reject": "rejected", "policy": "policy",
 }  # fmt: skip
-"""Events of a turn as the page calls them."""
+"""The page's names for the events of a turn."""
 
 
 def today(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return what was learned last, what waits, what stands open, and what is always in the prompt."""
+    """Return what was learned last, what waits, which questions are open, and what is always in the prompt."""
     archive, now = workspace.archive, workspace.clock()
     newest = archive.browse(visit.user, limit=12)
     week = (now - timedelta(days=7)).date().isoformat()
@@ -95,7 +95,7 @@ def memory(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
 
 
 def _looked_up(workspace: Workspace, visit: Visit, query: str, types: Sequence[str], tags: Sequence[str]) -> Any:
-    """Search without counting it as a use: looking at a page changes no ranking. The audit log has it."""
+    """Search without counting it as a use: viewing a page changes no ranking. The audit log records it."""
     archive = workspace.archive
     archive.leaves_traces, before = False, archive.leaves_traces
     try:
@@ -122,7 +122,7 @@ def _one_of(what: str, value: str, known: Sequence[str]) -> str:
 
 
 def life(workspace: Workspace, visit: Visit, asked: Asked, name: str) -> Shown:
-    """Return everything about one record: who, when, why, what it replaced, what replaced it, and its recalls."""
+    """Return everything about one record: who, when, why, its predecessors and successors, and its recalls."""
     stored = find_record(workspace.archive, name, visit.user)
     record = stored.record
     account = explain_record(workspace, name, user=visit.user)
@@ -177,7 +177,7 @@ def _chain(workspace: Workspace, visit: Visit, id: str | None, following: Callab
 
 
 def waiting(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return what a person has to decide: writes that were held back, open questions, and drafts on branches."""
+    """Return a person's open decisions: writes that were held back, open questions, and drafts on branches."""
     archive = workspace.archive
     held = archive.waiting(user_id=visit.user)
     questions = []
@@ -208,7 +208,7 @@ def waiting(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
 
 
 def _methods(workspace: Workspace) -> list[Shown]:
-    """Return the learned methods that nobody promoted yet."""
+    """Return the learned methods that nobody has promoted yet."""
     from memkit.domains.learned import LearnedMethods
 
     found: list[Shown] = []
@@ -229,7 +229,7 @@ def _drafts(workspace: Workspace) -> list[BranchDraft]:
 
 
 def time(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return what was true at a day, and what was believed at a commit."""
+    """Return what was true on a day, and what was believed at a commit."""
     as_of, at = asked.get("as_of", "").strip(), asked.get("at", "").strip()
     day = _day(as_of)
     commits = commits_of(workspace, visit)
@@ -272,7 +272,7 @@ def _day(said: str) -> str | None:
 
 
 def people(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return what is held on the visitor's user, and what they agreed to."""
+    """Return what is held on the visitor's user, and their consent."""
     archive = workspace.archive
     return {
         "consent": archive.consent(visit.user),
@@ -285,8 +285,8 @@ def people(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
 
 
 def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return what goes wrong with the memory of the visitor's user; a large one is examined where that is asked for."""
-    with Workspace(workspace.root, clock=workspace.clock) as own:  # which keeps nobody else waiting
+    """Return the problems of the visitor's user's memory; a large one is examined only on request."""
+    with Workspace(workspace.root, clock=workspace.clock) as own:  # so that nobody else has to wait
         own.tells_damage = False
         is_large = not asked.get("all") and len(own.archive.browse(visit.user, limit=MOST_EXAMINED + 1)) > MOST_EXAMINED
         found = [] if is_large else examine_health(own, user=visit.user)
@@ -309,7 +309,7 @@ def health(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
 
 
 def relations(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return who and what hangs together: all of it, what is around one, or the way between two."""
+    """Return the relations: all of them, those around one entity, or the path between two."""
     from memkit.drawing.interface import draw
     from memkit.use_cases.relations import relation_drawing
 
@@ -343,7 +343,7 @@ def _asked_relations(workspace: Workspace, visit: Visit, asked: Asked) -> tuple[
 
 
 def picture(workspace: Workspace, visit: Visit, asked: Asked) -> Shown:
-    """Return the things that hang together most, and their ties, for a picture that moves."""
+    """Return the most connected things, and their ties, for an animated picture."""
     _, graph = _asked_relations(workspace, visit, asked)
     tied = Counter(end for tie in graph.edges for end in (tie.source, tie.target))
     kept = sorted(graph.nodes, key=lambda node: -tied[node.id])[:MOST_MOVING]

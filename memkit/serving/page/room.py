@@ -1,4 +1,4 @@
-"""What a room of the page is, and what several of them show."""
+"""The definition of a room of the page, and parts shared by several."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from memkit.serving.page.visits import Visit
 from memkit.workspace import Workspace
 
 SHOWN = 50
-"""Records of one page of a list."""
+"""Records per page of a list."""
 COMMITS = 40
 LONGEST_TEXT = 20_000
-"""Characters of one text that a page shows."""
+"""The most characters of one text that a page shows."""
 Asked = Mapping[str, str]
-"""What a visitor asked for: the query of the address."""
+"""A visitor's request: the query of the address."""
 Shown = dict[str, Any]
 
 
@@ -29,16 +29,16 @@ class Room:
     name: str
     title: str
     look: Callable[[Workspace, Visit, Asked, str | None], Shown]
-    """What it shows, of the whole or of one thing that is named."""
+    """Returns what it shows, of the whole or of one named thing."""
     at_desk: bool = True
     """Whether it reads memory, which requests do one at a time."""
     operators: bool = False
-    """Whether it shows what concerns every user, and is for who started the server alone."""
+    """Whether it shows what concerns every user, and is only for the person who started the server."""
     in_menu: bool = True
 
 
 def brief(record: Record, now: Any = None) -> Shown:
-    """Return what a list shows of a record."""
+    """Return a record's entry in a list."""
     expired = now is not None and has_expired(record, now)
     return {
         "id": record.id, "text": shortened(record.text, 600), "type": record.type, "trust": record.trust,
@@ -49,14 +49,14 @@ def brief(record: Record, now: Any = None) -> Shown:
 
 
 def shortened(text: str, most: int = LONGEST_TEXT) -> str:
-    """Return a text that is not too long for a page, and says so where it was."""
+    """Return a text shortened to a page's limit, with a note if it was."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
 def commits_of(workspace: Workspace, visit: Visit) -> list[Shown]:
-    """Return the latest commits, newest first; none where the store lies in no repository.
+    """Return the latest commits, newest first; none if the store is not in a repository.
 
-    What a commit says may be about any user: a token sees when it was.
+    A commit message may be about any user: a token sees only the times.
     """
     with suppress(MemkitError):
         form = "%H%x09%cs%x09%an%x09%s"

@@ -1,4 +1,4 @@
-"""The page as a web application: whoever is let in looks at rooms, and does things by forms that only they can send."""
+"""The page as a web application: admitted visitors view rooms, and act by forms that only they can send."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
 NOT_OF_THIS_VISIT = "This form is not of this visit. Go back, load the page again and send it anew; nothing was done."
 ENDED = "This visit is over. Enter again, by a new key or a token."
 STATUS = {1: 409, 2: 400, 3: 503}
-"""The status of an answer by the exit code of the error that it tells."""
+"""The status of an answer by the exit code of the reported error."""
 
 
 @dataclass
 class Numbers:
-    """What a server counts of its requests, for ``/metrics``."""
+    """A server's counts of its requests, for ``/metrics``."""
 
     requests: Counter[tuple[str, int]] = field(default_factory=Counter)
     """By room and status."""
@@ -65,7 +65,7 @@ class Numbers:
     """By deed, and whether it was ``done`` or ``refused``."""
 
     def text(self) -> str:
-        """Return the numbers as Prometheus reads them; no name of a user and no text is among them."""
+        """Return the numbers in Prometheus format; they contain no user name and no text."""
         lines = ["# TYPE memkit_requests_total counter"]
         lines += [
             f'memkit_requests_total{{room="{room}",status="{code}"}} {n}'
@@ -87,12 +87,12 @@ class Site:
     workspace: Workspace
     visits: Visits
     desk: anyio.CapacityLimiter
-    """What reads or writes memory goes here, one at a time, with the calls of clients."""
+    """Requests that read or write memory wait here, one at a time, together with clients' calls."""
     tell: Callable[[str], None]
     log: Callable[[Mapping[str, Any]], None]
-    """Is told of each request that was answered."""
+    """Receives each answered request."""
     metrics: bool = False
-    """Whether numbers may be read at ``/metrics``, by anybody who reaches this server."""
+    """Whether metrics may be read at ``/metrics``, by anybody who reaches this server."""
     numbers: Numbers = field(default_factory=Numbers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -138,7 +138,7 @@ class Site:
             return JSONResponse(await self._at_desk(partial(picture, self.workspace, visit, asked)))
         return await self._shown(ROOMS[room], visit, asked, words[1] if len(words) == 2 else None)
 
-    # ------------------------------------------------------------------ looking
+    # ------------------------------------------------------------------ viewing
 
     async def _shown(
         self, room: Room, visit: Visit, asked: Mapping[str, str], name: str | None, *, message: str = "",
@@ -162,7 +162,7 @@ class Site:
         return _html(render("fault", visit, {"text": text, "status": status}), status)
 
     def _fault(self, error: Exception) -> tuple[int, str]:
-        """Return the status and the line of what went wrong."""
+        """Return the status and the message of an error."""
         code = getattr(error, "exit_code", None)
         if isinstance(error, NotFound):
             status, text = 404, str(error)
@@ -175,10 +175,10 @@ class Site:
             status, text = 500, f"A bug in memkit ({type(error).__name__}); the server's log says more."
         return status, mask(one_line(text, 600))
 
-    # ------------------------------------------------------------------ coming and going
+    # ------------------------------------------------------------------ entering and leaving
 
     def _cookie(self, request: Request) -> str:
-        """Return the name of the cookie: browsers keep those of all ports of a host together."""
+        """Return the name of the cookie: browsers share the cookies of all ports of a host."""
         return f"memkit-{(request.scope.get('server') or ('', 0))[1]}"
 
     def _visit(self, request: Request) -> Visit | None:
@@ -193,7 +193,7 @@ class Site:
     async def _enter(self, request: Request, given: Mapping[str, str]) -> Response:
         name = await anyio.to_thread.run_sync(self.visits.enter, given.get("key", ""))
         if name is None and self._visit(request) is not None:
-            name = request.cookies[self._cookie(request)]  # the link was followed again where it let in before
+            name = request.cookies[self._cookie(request)]  # the link was followed again by an admitted visitor
         if name is None:
             return self._sign_in(request, "That key is wrong, or was used. A key lets in once; a token does each time.")
         back = given.get("back", "/")
@@ -203,7 +203,7 @@ class Site:
         response.set_cookie(self._cookie(request), name, max_age=int(IDLE), httponly=True, samesite="strict")
         return response
 
-    # ------------------------------------------------------------------ doing
+    # ------------------------------------------------------------------ acting
 
     async def _posted(self, request: Request, words: list[str]) -> Response:
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
@@ -253,7 +253,7 @@ class Site:
         return outcome
 
     def _said(self, visit: Visit, given: Mapping[str, str]) -> Iterator[str]:
-        """Yield lines of JSON while the agent answers; a visitor who leaves meanwhile ends no turn."""
+        """Yield lines of JSON while the agent answers; the turn goes on even if the visitor leaves."""
         told: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
 
         def answer() -> None:
@@ -270,7 +270,7 @@ class Site:
             yield json.dumps(one) + "\n"
 
     def _went_on(self, room: Room, visit: Visit, id: str | None, outcome: Done) -> Response:
-        """Send the browser on, so that loading the page again does nothing again; the message waits for it."""
+        """Redirect the browser, so that reloading the page repeats nothing; the message waits for the next page."""
         visit.message = outcome.text
         return RedirectResponse(served_link(room.name, id, **outcome.asked), 303)
 
@@ -295,7 +295,7 @@ class Site:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """Return the fields of a form; raises ``NegativeAnswer`` for what is none or too long."""
+    """Return the fields of a form; raise ``NegativeAnswer`` if it is not one, or too long."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

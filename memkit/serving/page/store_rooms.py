@@ -1,4 +1,4 @@
-"""Rooms that show what a store holds beside memory: changes, rules, skills, runs and settings."""
+"""Rooms about a store's content besides memory: changes, rules, skills, runs and settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_LINES = 400
 
 
 def changes(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return the review of two commits by meaning, or of what is in no commit yet; a token sees its user's part."""
+    """Return the review of two commits by meaning, or of the uncommitted changes; a token sees its user's part."""
     commits = commits_of(workspace, visit)
     before, after = asked.get("from", "").strip(), asked.get("to", "").strip()
     for said in (before, after):
@@ -54,7 +54,7 @@ def changes(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
 
 
 def policies(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return the policies, their conflicts where those are asked for, and what they decide about a call."""
+    """Return the policies, their conflicts on request, and their decisions about a call."""
     shown: Shown = {"policies": [], "fault": "", "conflicts": None, "coverage": None, "astray": []}
     shown |= {"tool": "", "args": "{}", "verdict": None}
     try:
@@ -82,7 +82,7 @@ def policies(workspace: Workspace, visit: Visit, asked: Asked, name: str | None)
 
 
 def _coverage(workspace: Workspace) -> tuple[list[Shown], list[CoveredCall]]:
-    """Return what the policies decide about memkit's list of calls, by kind of call, and what comes out otherwise."""
+    """Return the policies' decisions about memkit's list of calls, by kind of call, and the unexpected ones."""
     from memkit.use_cases.policy_proofs import cover_corpus
 
     kinds: dict[str, Counter[str]] = {}
@@ -120,7 +120,7 @@ def skills(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
 
 
 def evolution(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return the runs of evolution on this machine, or one of them: its course, and where its best came from."""
+    """Return the runs of evolution on this machine, or one of them: its course, and the ancestry of its best."""
     from memkit.drawing.interface import to_svg
     from memkit.evolution.account import account_of, course_of, status_of
     from memkit.evolution.folder import RunFolder, runs_folder
@@ -178,7 +178,7 @@ def plans(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) ->
 
 
 def _run(recorded: PlanRuns, visit: Visit, name: str) -> Shown:
-    """Return one run: the plan as a picture, and what became of each step."""
+    """Return one run: the plan as a picture, and the outcome of each step."""
     from memkit.drawing.graph import decomposition
     from memkit.drawing.interface import to_svg
 
@@ -193,7 +193,7 @@ def _run(recorded: PlanRuns, visit: Visit, name: str) -> Shown:
 
 
 def settings(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -> Shown:
-    """Return every setting, its value and where that came from."""
+    """Return every setting, its value and its origin."""
     rows = [
         (one.key, shortened(json.dumps(one.value, ensure_ascii=False), 300), one.origin) for one in workspace.settings
     ]

@@ -1,4 +1,4 @@
-"""How the rooms look: one set of templates, for a server that answers forms and for files that are only read."""
+"""The appearance of the rooms: one set of templates, for a server that answers forms and for read-only files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHARTS = Path(__file__).resolve().parents[2] / "evolution"
 ASSETS: Mapping[str, str] = {"page.css": "text/css", "page.js": "text/javascript", "graph.js": "text/javascript"}
 
 Link = Callable[..., str]
-"""Makes the address of a room, or of one thing in it: ``link("memory", id, q="tea")``."""
+"""Returns the address of a room, or of one thing in it: ``link("memory", id, q="tea")``."""
 
 
 @cache
@@ -47,7 +47,7 @@ def asset(name: str) -> bytes:
 
 @cache
 def asset_version(name: str) -> str:
-    """Return what an address of a file carries, so that a browser that kept an older one asks anew."""
+    """Return a file's version for its address, so that a browser with an older copy requests it anew."""
     return hashlib.sha256(asset(name)).hexdigest()[:12]
 
 

@@ -1,4 +1,4 @@
-"""Who looks at the page: a key that is printed once, or a token, becomes a visit that a cookie names."""
+"""Visitors of the page: a key that is printed once, or a token, starts a visit that a cookie names."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ IDLE = 8 * 3600.0
 """Seconds without a request after which a visit is over."""
 MOST_VISITS = 1000
 CLIENT = "page"
-"""What a visit by token is called where its offers say who made them."""
+"""The actor in offers of a visit by token."""
 
 
 @dataclass
 class Visit:
-    """Somebody who may look, and perhaps act, for one user."""
+    """Somebody who may view, and perhaps act, for one user."""
 
     user: str
     scope: str
     """read | write | review"""
     token: str | None = None
-    """The id of the token that it began with; None for whoever started the server."""
+    """The id of the token that it began with; None for the person who started the server."""
     form_key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
-    """What every form of this visit carries, so that no other page can send one."""
+    """Included in every form of this visit, so that no other page can send one."""
     seen: float = 0.0
     message: str = ""
-    """What the next page says of what was done."""
+    """The result of an action, for the next page."""
 
     @property
     def is_operator(self) -> bool:
-        """Return whether it is who started the server, and may see what concerns every user."""
+        """Return whether it is the person who started the server, and may see what concerns every user."""
         return self.token is None
 
     def may(self, scope: str) -> bool:
@@ -45,7 +45,7 @@ class Visit:
 
     @property
     def caller(self) -> Caller | None:
-        """Return the client that writes are of; None where a person is vouched for, who needs none."""
+        """Return the client in whose name writes are made; None for a person who is vouched for."""
         return None if self.may("review") else Caller(self.user, CLIENT, self.scope, token=self.token)
 
 
@@ -55,7 +55,7 @@ class Visits:
     def __init__(
         self, tokens: ServerTokens, operator: Visit | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Let in whoever shows a token, and once whoever shows ``key``, as ``operator``."""
+        """Admit anyone who shows a token, and once whoever shows ``key``, as ``operator``."""
         self._tokens = tokens
         self._operator = operator
         self._clock = clock
@@ -64,7 +64,7 @@ class Visits:
         self.key = secrets.token_urlsafe(24) if operator else None
 
     def enter(self, shown: str) -> str | None:
-        """Begin a visit and return what the cookie holds; None for a key that is wrong or was used."""
+        """Begin a visit and return the cookie's value; None for a key that is wrong or was used."""
         with self._guard:
             visit = self._visit_of(shown.strip())
             if visit is None:
