@@ -2,74 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import quoteattr
+from collections.abc import Sequence
+from typing import NamedTuple
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from memkit.policies.mutation import MutationReport
-from memkit.policies.proving import SetProof, TableResult
+from memkit.policies.proving import SetProof
 from memkit.runtime.guard.proof import TestResult
 from memkit.runtime.host.terminal import one_line
 
 
+class _Case(NamedTuple):
+    name: str
+    failure: tuple[str, str, str] | None = None
+    """Its kind, what it says, and where."""
+
+
 def junit_xml(proof: SetProof, mutations: Sequence[MutationReport] = ()) -> str:
     """Return a suite for each policy and each table, and a case for each test; a mutant that lives is a failed case."""
-    suites = [_policy_suite(policy.document.path, policy.name, found.results) for policy, found in proof.policies]
-    suites += _table_suites(proof.rows)
-    suites += [_mutation_suite(report) for report in mutations]
-    body = "\n".join(suite for suite in suites if suite)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="memkit policy test">\n{body}\n</testsuites>\n'
+    suites = Element("testsuites", name="memkit policy test")
+    for policy, found in proof.policies:
+        path = policy.document.path
+        _add_suite(suites, f"policy {policy.name}", path, [_case(result, path) for result in found.results])
+    for path in dict.fromkeys(row.row.path for row in proof.rows):
+        rows = [_case(row.result, f"{path}:{row.row.line}") for row in proof.rows if row.row.path == path]
+        _add_suite(suites, f"table {path}", path, rows)
+    for report in mutations:
+        _add_suite(suites, f"mutants of {report.policy.name}", report.policy.document.path, _mutants(report))
+    indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suites, encoding="unicode")}\n'
 
 
-def _policy_suite(path: str, name: str, results: Sequence[TestResult]) -> str:
-    return _suite(f"policy {name}", [_case(path, result) for result in results])
+def _case(result: TestResult, place: str) -> _Case:
+    message = f"expected {result.expected}, decided {result.verdict.decision}: {result.reason}"
+    return _Case(result.name, None if result.passed else ("decision", message, place))
 
 
-def _table_suites(rows: Sequence[TableResult]) -> Iterator[str]:
-    for path in dict.fromkeys(row.row.path for row in rows):
-        yield _suite(f"table {path}", [_case(path, row.result, row.row.line) for row in rows if row.row.path == path])
-
-
-def _mutation_suite(report: MutationReport) -> str:
+def _mutants(report: MutationReport) -> list[_Case]:
     cases = []
     for mutant in report.survivors:
-        line, column = report.policy.document.position(mutant.path)
-        path = report.policy.document.path
-        failure = _failure("survived", f"{mutant.kind}: {mutant.says}, and every test still passes", path, line, column)
-        cases.append(
-            (f"<testcase classname={_attribute(path)} name={_attribute(mutant.place)}>{failure}</testcase>", True)
-        )
-    killed = report.tried - len(report.survivors)
-    cases.append(
-        (f'<testcase classname={_attribute(report.policy.document.path)} name="{killed} mutants killed"/>', False)
-    )
-    return _suite(f"mutants of {report.policy.name}", cases)
+        place = ":".join(map(str, (report.policy.document.path, *report.policy.document.position(mutant.path))))
+        message = f"{mutant.kind}: {mutant.says}, and every test still passes"
+        cases.append(_Case(mutant.place, ("survived", message, place)))
+    return [*cases, _Case(f"{report.tried - len(report.survivors)} mutants killed")]
 
 
-def _case(path: str, result: TestResult, line: int | None = None) -> tuple[str, bool]:
-    head = f"<testcase classname={_attribute(path)} name={_attribute(result.name)}"
-    if result.passed:
-        return f"{head}/>", False
-    message = f"expected {result.expected}, decided {result.verdict.decision}: {result.reason}"
-    return f"{head}>{_failure('decision', message, path, line)}</testcase>", True
-
-
-def _failure(kind: str, message: str, path: str, line: int | None = None, column: int | None = None) -> str:
-    place = ":".join(str(part) for part in (path, line, column) if part is not None)
-    return f"<failure type={_attribute(kind)} message={_attribute(message)}>{_text(place)}</failure>"
-
-
-def _suite(name: str, cases: Sequence[tuple[str, bool]]) -> str:
+def _add_suite(suites: Element, name: str, path: str, cases: Sequence[_Case]) -> None:
     if not cases:
-        return ""
-    failures = sum(failed for _, failed in cases)
-    lines = "\n".join(f"    {case}" for case, _ in cases)
-    head = f'  <testsuite name={_attribute(name)} tests="{len(cases)}" failures="{failures}" errors="0" skipped="0">'
-    return f"{head}\n{lines}\n  </testsuite>"
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(one_line(text))
-
-
-def _text(text: str) -> str:
-    return one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        return
+    failures = str(sum(case.failure is not None for case in cases))
+    counts = {"tests": str(len(cases)), "failures": failures, "errors": "0", "skipped": "0"}
+    suite = SubElement(suites, "testsuite", {"name": one_line(name), **counts})
+    for case in cases:
+        shown = SubElement(suite, "testcase", classname=one_line(path), name=one_line(case.name))
+        if case.failure is not None:
+            kind, message, place = case.failure
+            SubElement(shown, "failure", type=kind, message=one_line(message)).text = one_line(place)
