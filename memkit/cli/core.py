@@ -70,8 +70,8 @@ def rollback(front: Front, section: str, version: str, user: str | None, agent: 
     """Restore SECTION of USER as it was N versions ago (default 1), or in the edit ID, as a new version."""
     workspace = front.workspace
     owner = workspace.user(user)
-    done = roll_back_core(workspace, section, version, user=owner, agent_id=agent, reason=reason)
-    report_decision(front, done.decision, extra={"section": section, "text": done.text})
+    decision, text = roll_back_core(workspace, section, version, user=owner, agent_id=agent, reason=reason)
+    report_decision(front, decision, extra={"section": section, "text": text})
 
 
 @core.command("history")

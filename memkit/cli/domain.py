@@ -241,10 +241,10 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
     """Write a domain to TARGET, in HDDL if its name ends in .hddl, else in YAML; nothing is lost."""
     from memkit.use_cases.convert_domain import convert_domain
 
-    done = convert_domain(source, target, domain=domain, root=store_if_any(front), force=force)
-    for note in done.notes:
+    notes = convert_domain(source, target, domain=domain, root=store_if_any(front), force=force)
+    for note in notes:
         front.note(note)
-    front.answer({"target": str(done.target), "notes": list(done.notes)}, f"Written: {done.target}")
+    front.answer({"target": str(target), "notes": notes}, f"Written: {target}")
 
 
 @memkit_command("graph")

@@ -92,9 +92,9 @@ def show(front: Front, name: str) -> None:
 def search(front: Front, query: str, limit: int) -> None:
     """Search the policies for the words of QUERY, best first."""
     hits = find_policies(front.root, query, limit)
-    lines: list[str] = [_line(hit.policy, score=hit.score) for hit in hits]
+    lines: list[str] = [_line(found, score=score) for found, score in hits]
     lines = lines or ["No policy shares a word with that."]
-    front.answer({"results": [{**_summary(hit.policy), "score": hit.score} for hit in hits]}, lines)
+    front.answer({"results": [{**_summary(found), "score": score} for found, score in hits]}, lines)
 
 
 @memkit_command("stats")

@@ -146,9 +146,9 @@ def import_command(front: Front, file: Path, passphrase_file: Path | None) -> No
     """Add the keys in FILE to those on this machine; no key is ever replaced by another."""
     from memkit.use_cases.keys import import_keys
 
-    taken = import_keys(front.workspace, file, _passphrase(front, passphrase_file, twice=False))
-    data = {"key_id": taken.key_id, "new": taken.new, "known": taken.known}
-    front.answer(data, f"{taken.new} keys are new here, {taken.known} were here already.")
+    key_id, new, known = import_keys(front.workspace, file, _passphrase(front, passphrase_file, twice=False))
+    data = {"key_id": key_id, "new": new, "known": known}
+    front.answer(data, f"{new} keys are new here, {known} were here already.")
 
 
 @key.command("destroy")
@@ -160,10 +160,10 @@ def destroy(front: Front, user: str, yes: bool) -> None:
 
     require_person("'memkit key destroy'")
     question = f"Text sealed for {one_line(user)} becomes unreadable here for ever. Destroy the key?"
-    done = destroy_key(front.workspace, user, confirm=lambda: front.confirm(question, yes=yes))
-    data = {"user_id": user, "sealed_records": done.records, "remotes": list(done.remotes)}
-    clones = f" and of {', '.join(done.remotes)}" if done.remotes else ""
-    lost = counted(done.records, "record")
+    records, remotes = destroy_key(front.workspace, user, confirm=lambda: front.confirm(question, yes=yes))
+    data = {"user_id": user, "sealed_records": records, "remotes": remotes}
+    clones = f" and of {', '.join(remotes)}" if remotes else ""
+    lost = counted(records, "record")
     lines = [
         f"The key of {one_line(user)} is gone from this machine; {lost} cannot be read here any more.",
         f"A copy may be left: in files of 'memkit key export', and where clones of this store{clones} are in use.",

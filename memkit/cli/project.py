@@ -130,12 +130,12 @@ def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: 
 def _undo(front: Front, folder: Path | None) -> None:
     from memkit.use_cases.update_project import undo_update
 
-    done = undo_update(folder)
-    after, before = done.journal.versions
-    steps = done.journal.steps
+    project, journal = undo_update(folder)
+    after, before = journal.versions
+    steps = journal.steps
     files = [{"path": step.path, "action": "delete" if step.before is None else "restore"} for step in steps]
     data = {"from": before, "to": after, "files": files, "conflicts": []}
-    front.answer(data, f"The last update of {done.project} was taken back ({len(steps)} files).")
+    front.answer(data, f"The last update of {project} was taken back ({len(steps)} files).")
 
 
 def _file(action: FileAction) -> dict[str, Any]:
@@ -174,12 +174,12 @@ def targets(front: Front) -> None:
     """List the targets of gen, where each comes from and what it needs. No store is needed."""
     from memkit.use_cases.generate_project import list_targets
 
-    found = list_targets()
-    for problem in found.problems if not front.json else ():
+    found, problems = list_targets()
+    for problem in problems if not front.json else ():
         front.note(f"memkit: {problem.message}")
-    diagnostics = [diagnostic("plugin", problem.message, severity="warning") for problem in found.problems]
-    lines = [line for target in found.targets for line in _target_lines(target)]
-    front.answer({"targets": [_data(target) for target in found.targets]}, lines, diagnostics=diagnostics)
+    diagnostics = [diagnostic("plugin", problem.message, severity="warning") for problem in problems]
+    lines = [line for target in found for line in _target_lines(target)]
+    front.answer({"targets": [_data(target) for target in found]}, lines, diagnostics=diagnostics)
 
 
 def _data(target: Target) -> dict[str, Any]:

@@ -229,10 +229,10 @@ def adopt(front: Front, name: str | None, yes: bool) -> None:
 
     from memkit.use_cases.sessions import adopt_sessions
 
-    adopted = adopt_sessions(front.workspace, name, agree=agree)
-    taken = adopted.foreign.files - adopted.left
-    data = {"adopted": adopted.foreign.name, "files": taken, "left": adopted.left}
-    stays = f" {counted(adopted.left, 'file')} stayed in {adopted.foreign.state}." if adopted.left else ""
+    foreign, left = adopt_sessions(front.workspace, name, agree=agree)
+    taken = foreign.files - left
+    data = {"adopted": foreign.name, "files": taken, "left": left}
+    stays = f" {counted(left, 'file')} stayed in {foreign.state}." if left else ""
     front.answer(data, f"Took over {counted(taken, 'file')}.{stays}")
 
 

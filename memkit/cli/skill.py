@@ -90,9 +90,9 @@ def search(front: Front, query: str, limit: int) -> None:
     from memkit.use_cases.skills import find_skills
 
     hits = find_skills(front.root, query, limit)
-    lines: list[str] = [skill_line(hit.skill, hit.score) for hit in hits]
+    lines: list[str] = [skill_line(found, score) for found, score in hits]
     lines = lines or ["No skill shares a word with that."]
-    front.answer({"results": [{**summary(hit.skill), "score": hit.score} for hit in hits]}, lines)
+    front.answer({"results": [{**summary(found), "score": score} for found, score in hits]}, lines)
 
 
 # ``memkit skill new``, ``check``, ``commit`` and ``rollback``.

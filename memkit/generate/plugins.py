@@ -16,7 +16,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,13 +64,6 @@ class PluginProblem(NamedTuple):
     message: str
 
 
-class Plugins(NamedTuple):
-    """What the installed plug-ins add."""
-
-    targets: Mapping[str, Target]
-    problems: tuple[PluginProblem, ...]
-
-
 def find_target(name: str, source: Source | None = None) -> Target:
     """Return the target ``name``, memkit's own (what is installed, or of ``source``) or a plug-in's.
 
@@ -82,16 +75,16 @@ def find_target(name: str, source: Source | None = None) -> Target:
     if name in targets:
         return targets[name]
     # Asking what is installed takes longer than everything else here, so only a name that memkit does not know pays.
-    plugins = load_plugins(targets, source)
-    if name in plugins.targets:
-        return plugins.targets[name]
-    if broken := [problem.message for problem in plugins.problems if problem.target == name]:
+    more, problems = load_plugins(targets, source)
+    if name in more:
+        return more[name]
+    if broken := [problem.message for problem in problems if problem.target == name]:
         raise EnvironmentFault(" ".join(broken))
-    known = [*targets, *plugins.targets]
+    known = [*targets, *more]
     raise UsageError(f"There is no target {name!r}.{near_word(name, known)} Targets: {', '.join(known)}.")
 
 
-def load_plugins(own: Collection[str], source: Source | None = None) -> Plugins:
+def load_plugins(own: Collection[str], source: Source | None = None) -> tuple[dict[str, Target], list[PluginProblem]]:
     """Return the targets of every installed plug-in in alphabetical order, and what is wrong with the others.
 
     Args:
@@ -107,7 +100,7 @@ def load_plugins(own: Collection[str], source: Source | None = None) -> Plugins:
             targets[offer.target] = _load(offer, source or installed_source())
         except (MemkitError, OSError) as error:
             problems.append(PluginProblem(offer.target, f"{_called(offer)} cannot be used: {error}"))
-    return Plugins(targets, tuple(problems))
+    return targets, problems
 
 
 def _offers() -> tuple[list[Offer], list[PluginProblem]]:

@@ -11,16 +11,8 @@ from memkit.policies.files import PolicyFile
 from memkit.store.word_search import ranked
 
 
-@dataclass(frozen=True)
-class FoundPolicy:
-    """A policy that fits a query, with its score."""
-
-    policy: PolicyFile
-    score: float
-
-
-def search_policies(policies: Iterable[PolicyFile], query: str, limit: int = 5) -> list[FoundPolicy]:
-    """Return the policies that share words with ``query``, best first by BM25, equals by name.
+def search_policies(policies: Iterable[PolicyFile], query: str, limit: int = 5) -> list[tuple[PolicyFile, float]]:
+    """Return the policies that share words with ``query`` and their scores, best first by BM25, equals by name.
 
     What a policy says and what it matches are ranked apart and added, so that a long list of programs does not drown
     the rule that it serves. Its tests are left out: they name what it lets pass as well.
@@ -30,7 +22,7 @@ def search_policies(policies: Iterable[PolicyFile], query: str, limit: int = 5) 
     for texts in (map(_said, ordered), map(_matched, ordered)):
         scores.update(dict(ranked(list(texts), query)))
     best = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
-    return [FoundPolicy(ordered[place], score) for place, score in best[:limit]]
+    return [(ordered[place], score) for place, score in best[:limit]]
 
 
 def _said(policy: PolicyFile) -> str:

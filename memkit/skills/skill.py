@@ -183,18 +183,11 @@ def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-class FoundSkill(NamedTuple):
-    """A skill that fits a query, with its score."""
-
-    skill: Skill
-    score: float
-
-
-def search_skills(skills: Iterable[Skill], query: str, limit: int = 5) -> list[FoundSkill]:
-    """Return the skills that share words with ``query``, best first by BM25, equals by name."""
+def search_skills(skills: Iterable[Skill], query: str, limit: int = 5) -> list[tuple[Skill, float]]:
+    """Return the skills that share words with ``query`` and their scores, best first by BM25, equals by name."""
     ordered = sorted(skills, key=lambda skill: skill.name)
     hits = ranked([_searchable(skill) for skill in ordered], query)
-    return [FoundSkill(ordered[place], score) for place, score in hits[:limit]]
+    return [(ordered[place], score) for place, score in hits[:limit]]
 
 
 def _searchable(skill: Skill) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from memkit.domains.files import document_domain, document_problem, domain_file, find_domain, is_problem, load_problem
@@ -20,18 +20,10 @@ from memkit.store.yaml import load_yaml
 _KNOWN = (".yaml", ".yml", SUFFIX)
 
 
-@dataclass(frozen=True)
-class Converted:
-    """What was written, and remarks for the person."""
-
-    target: Path
-    notes: tuple[str, ...] = ()
-
-
 def convert_domain(
     source: str, target: Path, *, domain: str | None = None, root: Path | None = None, force: bool = False
-) -> Converted:
-    """Write a domain (a file or a name) to a file, whose suffix selects the language.
+) -> list[str]:
+    """Write a domain (a file or a name) to a file, whose suffix says in which language; return what to know of it.
 
     With ``domain`` (a file or a name) the source is a file with a problem of that domain. The result is read back
     and compared before anything reaches the disk.
@@ -53,7 +45,7 @@ def convert_domain(
         known = find_domain(domain, root)
         text = _problem_text(load_problem(Path(source), known), known, target)
     write_whole(target, text.encode("utf-8"))
-    return Converted(target, tuple(notes))
+    return notes
 
 
 def _refuse_problem(source: str, root: Path | None) -> None:

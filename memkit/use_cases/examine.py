@@ -90,11 +90,11 @@ def _targets() -> DoctorCheck:
 
     try:
         own = target_names()
-        plugins = load_plugins(own)
+        more, problems = load_plugins(own)
     except FAILURES as error:
         return DoctorCheck("targets", False, _why(error))
-    told = " ".join(problem.message for problem in plugins.problems)
-    return DoctorCheck("targets", not told, told or ", ".join((*own, *plugins.targets)))
+    told = " ".join(problem.message for problem in problems)
+    return DoctorCheck("targets", not told, told or ", ".join((*own, *more)))
 
 
 def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:

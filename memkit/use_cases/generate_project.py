@@ -129,19 +129,11 @@ def _repository_around(place: Path) -> Path | None:
     return next((folder for folder in place.resolve().parents if (folder / ".git").exists()), None)
 
 
-@dataclass(frozen=True)
-class Targets:
-    """The render targets on this machine."""
-
-    targets: tuple[Target, ...]
-    problems: tuple[PluginProblem, ...]
-
-
-def list_targets() -> Targets:
-    """Return memkit's own targets and those of installed plug-ins, each in alphabetical order."""
+def list_targets() -> tuple[list[Target], list[PluginProblem]]:
+    """Return memkit's own targets and those of installed plug-ins, each in alphabetical order, and what is broken."""
     own = load_targets()
-    plugins = load_plugins(own)
-    return Targets((*own.values(), *plugins.targets.values()), plugins.problems)
+    more, problems = load_plugins(own)
+    return [*own.values(), *more.values()], problems
 
 
 def release_target(name: str) -> Release:

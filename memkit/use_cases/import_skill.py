@@ -231,8 +231,8 @@ def _planned(
         raise UsageError(f"There is a skill {name!r} already, which was not imported. Choose a name with --as NAME.")
     ours_text = (root / path).read_bytes().decode("utf-8", "surrogateescape")
     ours = _valid(ours_text, name, path).data
-    found = take_over(before.data, ours, reading.data)
-    beside, clashes = _beside_taken_over(root, folder, before.commit, kept)
+    found = take_over(before[0], ours, reading.data)
+    beside, clashes = _beside_taken_over(root, folder, before[1], kept)
     plan = replace(plan, version=ours.get("version"), text=ours_text, conflicts=(*found.conflicts, *clashes))
     if plan.conflicts:
         return replace(plan, action="conflict"), {}
@@ -300,16 +300,8 @@ def _next(ours: str | None, theirs: str | None) -> str | None:
     return theirs
 
 
-@dataclass(frozen=True)
-class FormerImport:
-    """The contents of a skill's last import, and its commit."""
-
-    data: Mapping[str, Any]
-    commit: str
-
-
-def _imported_before(root: Path, path: str, name: str) -> FormerImport | None:
-    """Return the last import of the skill, or None if it was never imported."""
+def _imported_before(root: Path, path: str, name: str) -> tuple[Mapping[str, Any], str] | None:
+    """Return what the skill said when it was imported last, and the commit of that; None where it never was."""
     git = Git(root)
     if not git.is_repository():
         return None
@@ -325,7 +317,7 @@ def _imported_before(root: Path, path: str, name: str) -> FormerImport | None:
             data = _valid(text or "", name, path).data
         except (UsageError, ValueError):
             continue
-        return FormerImport(dict(data), commit)
+        return data, commit
     return None
 
 

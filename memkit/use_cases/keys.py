@@ -98,18 +98,10 @@ def _write_new(file: Path, content: bytes) -> None:
 # Import keys that were exported on another machine.
 
 
-@dataclass(frozen=True)
-class KeysImported:
-    """What an import of keys changed."""
-
-    key_id: str
-    new: int
-    known: int
-    """Keys that were here already."""
-
-
-def import_keys(workspace: Workspace, file: Path, passphrase: str) -> KeysImported:
+def import_keys(workspace: Workspace, file: Path, passphrase: str) -> tuple[str, int, int]:
     """Add the keys in ``file`` to those on this machine; all of them, or none if one would replace another.
+
+    Returns the name of the store's key, how many keys are new, and how many were here already.
 
     Raises:
         UsageError: There is no such file, or it is not an export of keys.
@@ -130,7 +122,7 @@ def import_keys(workspace: Workspace, file: Path, passphrase: str) -> KeysImport
     # The store's key comes first: no other one can be found without it.
     added = [ring.add(name, keys[name]) for name in sorted(keys, key=lambda name: (name != STORE, name))]
     workspace.audit.append({"event": "key", "actor": "person", "reason": f"imported {sum(added)} new keys"})
-    return KeysImported(key_id, sum(added), len(added) - sum(added))
+    return key_id, sum(added), len(added) - sum(added)
 
 
 def _read(file: Path) -> bytes:
@@ -152,19 +144,10 @@ def _named(workspace: Workspace, names: list[str]) -> str:
 # Destroy a user's key, so that nobody on this machine can read what was sealed with it.
 
 
-@dataclass(frozen=True)
-class KeyDestroyed:
-    """What became of a user's sealed text."""
-
-    user_id: str
-    records: int
-    """Records whose text can no longer be read on this machine."""
-    remotes: tuple[str, ...]
-    """Remotes whose clones may be on machines with the same key."""
-
-
-def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None]) -> KeyDestroyed:
+def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None]) -> tuple[int, list[str]]:
     """Delete the key of ``user`` from this machine, with the index that holds the sealed text in clear.
+
+    Returns how many records cannot be read here any more, and the remotes, whose clones may have the key.
 
     Nobody writes meanwhile: a pending write is sealed and indexed before, or gets a key of its own after.
 
@@ -190,5 +173,4 @@ def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None])
         shutil.rmtree(workspace.cache / "at", ignore_errors=True)  # past commits' contents, opened for looking back
         workspace.turn_vectors.unlink(missing_ok=True)
     workspace.audit.append({"event": "key", "actor": "person", "user_id": user, "reason": "destroyed"})
-    remotes = workspace.git.run("remote", check=False).split()
-    return KeyDestroyed(user, workspace.archive.sealed(user), tuple(remotes))
+    return workspace.archive.sealed(user), workspace.git.run("remote", check=False).split()

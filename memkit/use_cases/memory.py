@@ -116,14 +116,6 @@ def update_record(
 # Reword a record by what a person says about it.
 
 
-class Refinement(NamedTuple):
-    """A proposed wording, and what became of it."""
-
-    proposal: str
-    decision: Decision | None
-    """None for a dry run."""
-
-
 def refine_record(
     workspace: Workspace,
     id: str,
@@ -133,8 +125,10 @@ def refine_record(
     user: str | None = None,
     reason: str = "",
     dry_run: bool = False,
-) -> Refinement:
+) -> tuple[str, Decision | None]:
     """Propose a wording for a live record and supersede it; ``agree`` receives the old and the new one, and may raise.
+
+    Returns the wording, and what the gate decided; None for a dry run.
 
     Raises:
         NotFound: There is no such record, or it is not this user's.
@@ -157,12 +151,12 @@ def refine_record(
             f"or give the whole text: memkit memory supersede {id} TEXT"
         )
     if dry_run:
-        return Refinement(proposal, None)
+        return proposal, None
     agree(old.text, proposal)
     decision = workspace.archive.supersede(id, proposal, workspace.writer(old.user_id), reason=reason or feedback)
     if decision.decision != "refused":
         workspace.commit_memory()
-    return Refinement(proposal, decision)
+    return proposal, decision
 
 
 def merge_records(
@@ -434,18 +428,12 @@ def edited_core(now: str, old: str, new: str) -> str:
 HIDDEN = ("quarantined", "rejected")
 
 
-class RolledBackCore(NamedTuple):
-    """The result of a rollback."""
-
-    decision: Decision
-    text: str
-    """The section's new text."""
-
-
 def roll_back_core(
     workspace: Workspace, section: str, version: str, *, user: str, agent_id: str | None = None, reason: str = ""
-) -> RolledBackCore:
-    """Offer an earlier text of ``section`` as a new edit; ``version`` is a number of versions back, or an edit's id.
+) -> tuple[Decision, str]:
+    """Offer an earlier text of ``section`` as a new edit, and return what the gate decided, and the text.
+
+    ``version`` is a number of versions back, or an edit's id.
 
     Raises:
         NotFound: The section has no such version.
@@ -462,7 +450,7 @@ def roll_back_core(
     decision = workspace.archive.edit_core(user, section, text, origin, reason=why)
     if decision.decision != "refused":
         workspace.commit_memory()
-    return RolledBackCore(decision, text)
+    return decision, text
 
 
 def _text_of(edits: Sequence[Mapping[str, object]], section: str, version: str) -> str:

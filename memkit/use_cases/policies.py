@@ -23,7 +23,7 @@ from memkit.store.layout import checked_name
 
 if TYPE_CHECKING:
     from memkit.policies.export import Export, PolicyData
-    from memkit.policies.overview import FoundPolicy, Usage
+    from memkit.policies.overview import Usage
     from memkit.policies.proving import TableCase
     from memkit.runtime.guard.core import Guard, Policy
     from memkit.runtime.guard.interface import MatchedPolicy
@@ -48,8 +48,8 @@ def show_policy(root: Path, name: str) -> PolicyFile:
     return get_policy(load_policies(root / FOLDER), name)
 
 
-def find_policies(root: Path, query: str, limit: int = 5) -> list[FoundPolicy]:
-    """Return the policies of the store at ``root`` that share words with ``query``, best first."""
+def find_policies(root: Path, query: str, limit: int = 5) -> list[tuple[PolicyFile, float]]:
+    """Return the policies of the store at ``root`` that share words with ``query`` and their scores, best first."""
     from memkit.policies.overview import search_policies
 
     if not query.strip():

@@ -205,17 +205,10 @@ class Foreign:
         return self.state.name
 
 
-@dataclass(frozen=True)
-class Adopted:
-    """The result of an adoption."""
-
-    foreign: Foreign
-    left: int
-    """Files that stay in place: this clone has its own of that name, or nobody may resume them."""
-
-
-def adopt_sessions(workspace: Workspace, name: str | None, *, agree: Callable[[Foreign], None]) -> Adopted:
+def adopt_sessions(workspace: Workspace, name: str | None, *, agree: Callable[[Foreign], None]) -> tuple[Foreign, int]:
     """Move the sessions, turns, counts, runs and events of another clone's state to this clone's own.
+
+    Returns that state and how many files stay there: this clone has its own of that name, or nobody may go on.
 
     An erasure or an update that was cut off there, and the open steps of a turn, stay and are never carried out.
 
@@ -242,7 +235,7 @@ def adopt_sessions(workspace: Workspace, name: str | None, *, agree: Callable[[F
             if path.name not in STAYS:
                 _merge(path, own / path.name)
     workspace.audit.append({"event": "adopted", "actor": "person", "reason": foreign.name})
-    return Adopted(foreign, sum(1 for _ in _entries(foreign.state)))
+    return foreign, sum(1 for _ in _entries(foreign.state))
 
 
 def _meant(root: Path, name: str | None) -> Foreign:

@@ -21,7 +21,6 @@ from memkit.skills.sheet_import import read_sheet, skill_of
 from memkit.skills.skill import (
     FOLDER,
     SKILL,
-    FoundSkill,
     Skill,
     load_named_skill,
     load_skills,
@@ -51,8 +50,8 @@ def show_skill(root: Path, name: str) -> Skill:
     return skill if skill.version else replace(skill, version=present_version(root, SKILL, name))
 
 
-def find_skills(root: Path, query: str, limit: int = 5) -> list[FoundSkill]:
-    """Return the skills of the store at ``root`` that share words with ``query``, best first."""
+def find_skills(root: Path, query: str, limit: int = 5) -> list[tuple[Skill, float]]:
+    """Return the skills of the store at ``root`` that share words with ``query`` and their scores, best first."""
     if not query.strip():
         raise UsageError("An empty query finds nothing. Give some words of the task.")
     return search_skills(load_skills(root).values(), query, limit)

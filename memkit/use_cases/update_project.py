@@ -272,17 +272,10 @@ def _planned(owner: OwnerFiles, path: str) -> OwnFile | None:
     return own
 
 
-@dataclass(frozen=True)
-class UndoneUpdate:
-    """An update that was undone."""
-
-    project: Path
-    journal: UpdateJournal
-    """What it had done."""
-
-
-def undo_update(folder: Path | None) -> UndoneUpdate:
+def undo_update(folder: Path | None) -> tuple[Path, UpdateJournal]:
     """Restore every file that the last update of the project at ``folder``, or around it, changed.
+
+    Returns the project and what the update had done.
 
     Raises:
         ProjectFault: An update was cut off.
@@ -291,11 +284,11 @@ def undo_update(folder: Path | None) -> UndoneUpdate:
     """
     updates = Updates(find_project(folder))
     if not updates.folder.is_dir():
-        return UndoneUpdate(updates.project, updates.undo())
+        return updates.project, updates.undo()
     with updates.locked():
         if updates.interrupted is not None:
             raise ProjectFault(f"An update of {updates.project} was cut off. 'memkit update' takes it back first.")
-        return UndoneUpdate(updates.project, updates.undo())
+        return updates.project, updates.undo()
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def test_search_finds_by_words_and_orders_by_fit(store: Path) -> None:
     """What shares no word is absent; what shares more comes first."""
     skills = load_skills(store).values()
 
-    assert [hit.skill.name for hit in search_skills(skills, "tea for the thirsty")] == ["brew_tea", "walk"]
+    assert [skill.name for skill, _ in search_skills(skills, "tea for the thirsty")] == ["brew_tea", "walk"]
     assert search_skills(skills, "zebra") == []
 
 
@@ -105,8 +105,8 @@ def test_search_in_no_skills_one_skill_or_equal_skills_is_answered() -> None:
 
     assert search_skills([], "tea") == []
     assert search_skills([one], "") == []
-    assert [hit.skill.name for hit in search_skills([one], "tea")] == ["a"]
-    assert [hit.skill.name for hit in search_skills([two, one], "tea")] == ["a", "b"]
+    assert [skill.name for skill, _ in search_skills([one], "tea")] == ["a"]
+    assert [skill.name for skill, _ in search_skills([two, one], "tea")] == ["a", "b"]
     assert search_skills([Skill("-", "-", ("-",))], "tea") == []
 
 

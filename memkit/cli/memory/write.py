@@ -282,14 +282,16 @@ def refine(
             front.confirm("Take this wording?", yes=False)
 
     workspace = front.workspace
-    done = refine_record(workspace, record_id, feedback, agree=agree, user=user, reason=reason, dry_run=dry_run)
+    worded, decision = refine_record(
+        workspace, record_id, feedback, agree=agree, user=user, reason=reason, dry_run=dry_run
+    )
     # The gate has not seen a dry run, and what it refused is not shown to anybody.
-    proposal = mask(done.proposal)
+    proposal = mask(worded)
     told = {"supersedes": record_id, "proposal": proposal}
-    if done.decision is None:
+    if decision is None:
         front.answer({"decision": "proposed", "id": None, "reasons": [], **told}, f"proposed: {proposal}")
     else:
-        report_decision(front, done.decision, extra=told)
+        report_decision(front, decision, extra=told)
 
 
 @memkit_command("merge")

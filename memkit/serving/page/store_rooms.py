@@ -111,7 +111,7 @@ def skills(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
         if name is not None:
             skill = show_skill(workspace.root, name)
             return shown | {"skill": skill, "body": shortened("\n".join(skill_body(skill)))}
-        found = [hit.skill for hit in find_skills(workspace.root, query, 50)] if query else list_skills(workspace.root)
+        found = [skill for skill, _ in find_skills(workspace.root, query, 50)] if query else list_skills(workspace.root)
     except NotFound:
         raise
     except MemkitError as error:
