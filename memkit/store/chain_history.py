@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from memkit.errors import EnvironmentFault, MemkitError, StoreFault, UsageError
-from memkit.runtime.backends.interface import SHARING
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import ArchiveReader
 from memkit.runtime.memory.index.chains import HEADS_DAMAGED, root_of
@@ -37,7 +36,7 @@ from memkit.runtime.memory.log.log import (
 )
 from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, branch_mark, shard_name
 from memkit.runtime.memory.record.lines import EMPTY, JSON, InvalidRecord, decode_line
-from memkit.runtime.memory.record.record import unplaced
+from memkit.runtime.memory.record.record import SHARING, unplaced
 from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.layout import MANIFEST, head_branch, require_writable_inside

@@ -9,7 +9,7 @@ import pytest
 
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Host
-from memkit.runtime.loop.interface import CallData, Completion, Message, NoJournal, ToolCall, ToolSpec
+from memkit.runtime.loop.interface import CallData, Completion, Message, ToolCall, ToolSpec, TurnJournal
 from memkit.runtime.loop.reply import Event
 from tests.loop.made_agents import agent_of, tools_of
 
@@ -39,7 +39,7 @@ class Streams:
         return answer
 
 
-class Notes(NoJournal):
+class Notes(TurnJournal):
     """A journal that notes the order in which it is told."""
 
     def __init__(self, kept: list[str]) -> None:

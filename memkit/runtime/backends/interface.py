@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..memory.log.log import Observe
 
 FILES = "files"
-SHARING = "-shared"
-"""Suffix of the writer name for shared lines: a chain that not everyone may read whole is of little use."""
 ARCHIVES = {"postgresql": "postgres:PostgresLog", "postgres": "postgres:PostgresLog"}
 """Schemes of archives, and the classes that serve them; imported on use."""
 WORKING = {"redis": "redis_state:RedisState", "rediss": "redis_state:RedisState"}

@@ -29,8 +29,7 @@ from ..memory.log.log import (
 )
 from ..memory.log.shards import SHARD_LIMIT, shard_name, sync_folder
 from ..memory.record.lines import JSON, ArchiveError, InvalidRecord, decode_line, encode_line, parse_time
-from ..memory.record.record import SHARED, corpus_of
-from .interface import SHARING
+from ..memory.record.record import SHARED, SHARING, corpus_of
 
 READ_AT_ONCE = 4 << 20
 AS_WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{15}Z")

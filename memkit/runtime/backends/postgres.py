@@ -38,8 +38,8 @@ from ..memory.log.log import (
 )
 from ..memory.log.shards import checked_writer, clone_name, locked
 from ..memory.record.lines import EMPTY, JSON, ArchiveError, InvalidRecord, decode_line, encode_line
-from ..memory.record.record import SHARED, corpus_of
-from .interface import SHARING, BackendAway, BackendUnfit, Instance
+from ..memory.record.record import SHARED, SHARING, corpus_of
+from .interface import BackendAway, BackendUnfit, Instance
 from .postgres_server import LOCK_SECONDS, MEANWHILE, PostgresServer
 from .schema import LISTING, SCHEMA, SETTING, has_vectors, served_by
 
@@ -110,7 +110,8 @@ class PostgresLog:
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return the shards of ``users`` and the shared ones."""
         if users is None:
-            return self._every_shard()
+            query = f"SELECT user_id, writer, shared, bytes, epoch FROM {SCHEMA}.chains"
+            return _named(self.asked(lambda one: in_one(one, LISTING, "on", query)))
         wanted = tuple(dict.fromkeys(("", *users)))
         held = self.open_batch.versions if self.open_batch is not None else {}
         versions = held if held.keys() >= set(wanted) else self.asked(lambda one: _versions(one, wanted))
@@ -318,10 +319,6 @@ class PostgresLog:
     def _version_known(self, user: str) -> int:
         known = self._listed.get(user)
         return known.version if known else -1
-
-    def _every_shard(self) -> dict[str, ShardStat]:
-        query = f"SELECT user_id, writer, shared, bytes, epoch FROM {SCHEMA}.chains"
-        return _named(self.asked(lambda one: in_one(one, LISTING, "on", query)))
 
 
 @contextmanager

@@ -129,7 +129,7 @@ class RedisState:
     def _sent(self, path: Path, user_id: str) -> bool:
         name = path.relative_to(self._root).as_posix()
         key, held = self._key("file", name), self._key("of", user_id)
-        seconds = self._lasts(name)
+        seconds = max(1, int(self._ttl["checkpoint" if name.startswith(CHECKPOINTS) else "recall"]))
         ours = self._still_ours(path.stem)
         with self._redis.pipeline(transaction=True) as commands:
             if path.is_file():
@@ -276,9 +276,6 @@ class RedisState:
     @staticmethod
     def _digest(user_id: str) -> str:
         return blake2b(user_id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-    def _lasts(self, name: str) -> int:
-        return max(1, int(self._ttl["checkpoint" if name.startswith(CHECKPOINTS) else "recall"]))
 
     def _asked(self, ask: Callable[[], Answer]) -> Answer | None:
         """Return the server's answer; None if it does not respond, which is reported once."""

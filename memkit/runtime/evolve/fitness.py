@@ -105,7 +105,14 @@ def cases_of(target: Target | None, points: Sequence[Any] | None = None) -> Case
         return _sampled(target, points)
     if points is not None:
         raise EvolveError("Pairs hold their points already: leave out `points`.")
-    return _paired(target)
+    try:
+        pairs = [(argument, value) for argument, value in target]
+    except (TypeError, ValueError) as problem:
+        raise EvolveError("A target is a function, or pairs of argument and value.") from problem
+    if not pairs:
+        raise EvolveError("A target without pairs asks nothing of a program.")
+    arguments = _as_tuples([argument for argument, _ in pairs])
+    return _cases([(key, value) for key, (_, value) in zip(arguments, pairs, strict=True)])
 
 
 def _sampled(function: Callable[..., float], points: Sequence[Any] | None) -> Cases:
@@ -129,17 +136,6 @@ def _is_finite(value: Any) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
-
-
-def _paired(target: Iterable[tuple[Any, float]]) -> Cases:
-    try:
-        pairs = [(argument, value) for argument, value in target]
-    except (TypeError, ValueError) as problem:
-        raise EvolveError("A target is a function, or pairs of argument and value.") from problem
-    if not pairs:
-        raise EvolveError("A target without pairs asks nothing of a program.")
-    arguments = _as_tuples([argument for argument, _ in pairs])
-    return _cases([(key, value) for key, (_, value) in zip(arguments, pairs, strict=True)])
 
 
 def _as_tuples(points: Iterable[Any]) -> list[tuple[Any, ...]]:

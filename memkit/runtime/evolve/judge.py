@@ -165,7 +165,8 @@ class Workers:
         try:
             for index, program in programs.items():
                 try:
-                    futures[index] = self._submitted(program)
+                    assert self._executor is not None
+                    futures[index] = self._executor.submit(self._evaluate, program)
                 except BrokenExecutor:
                     left.append(index)
             for index, future in futures.items():
@@ -184,10 +185,6 @@ class Workers:
         if left:
             self._renew()
         return sorted(left)
-
-    def _submitted(self, program: Program) -> Future[Score]:
-        assert self._executor is not None
-        return self._executor.submit(self._evaluate, program)
 
     def _renew(self) -> None:
         """Put a new executor in the place of the broken one."""

@@ -242,7 +242,11 @@ class EvolutionarySearcher:
         else:
             self._breed(number, end)
         self._tidy(number, end)
-        self._write_down(number)
+        best = self._judge.best
+        if best is not None:
+            self._bests.setdefault(best.id, best)
+        self._best_ids.append(None if best is None else best.id)
+        self.history.append(Generation(number, self.best_fitness, self.evaluations, self.best_program))
         self._archipelago.migrate(number)
         individuals = self._judge.take_log()
         self._ensemble.learn(individuals, self._judge.better(individuals))
@@ -336,13 +340,6 @@ class EvolutionarySearcher:
         self._tidied = None if self._judge.best is None else self._judge.best.id
         if self._judge.best is not None and self._judge.best.id != best.id:
             self._archipelago.welcome(self._judge.best)
-
-    def _write_down(self, number: int) -> None:
-        best = self._judge.best
-        if best is not None:
-            self._bests.setdefault(best.id, best)
-        self._best_ids.append(None if best is None else best.id)
-        self.history.append(Generation(number, self.best_fitness, self.evaluations, self.best_program))
 
     def _read_history(self, entries: Sequence[Any], members: Mapping[str, Member]) -> None:
         self._best_ids = [key for _, _, key in entries]

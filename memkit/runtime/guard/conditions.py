@@ -380,7 +380,12 @@ def _describe(pattern: ShellPattern) -> str:
 
 def sql_check(data: JSON, path: Path) -> Predicate:
     """Return the compiled ``sql`` condition."""
-    statements, tables = _read_sql_pattern(data, path)
+    if not isinstance(data, Mapping) or not data:
+        raise PolicySetError("needs statement, table or both", path=path)
+    for key in data:
+        if key not in ("statement", "table"):
+            raise PolicySetError(f"unknown key {key!r}; known are statement, table", path=(*path, key))
+    statements, tables = _names(data, "statement", path), _names(data, "table", path)
     on_statement = _statement_test(statements, tables)
 
     def test(value: JSON) -> Ternary:
@@ -419,15 +424,6 @@ def _matching_table(statement: SqlStatement, tests: Sequence[Callable[[str], boo
         if any(matches(table) or matches(table.rpartition(".")[2]) for matches in tests):
             return table
     return None
-
-
-def _read_sql_pattern(data: JSON, path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    if not isinstance(data, Mapping) or not data:
-        raise PolicySetError("needs statement, table or both", path=path)
-    for key in data:
-        if key not in ("statement", "table"):
-            raise PolicySetError(f"unknown key {key!r}; known are statement, table", path=(*path, key))
-    return _names(data, "statement", path), _names(data, "table", path)
 
 
 def _names(data: Mapping[str, JSON], key: str, path: Path) -> tuple[str, ...]:

@@ -72,15 +72,20 @@ class Guard:
         self.fault: str | None = None
         """Why the set is broken, if it is."""
         known: Mapping[str, Policy] = former._compiled if former else {}
+        # Each by how it is spelled: ``true`` and ``1`` are equal, and not the same.
         self._compiled: Mapping[str, Policy] = {
-            spelled: known.get(spelled) or compile_policy(data) for spelled, data in _spelled(policies)
+            (spelled := repr(data)): known.get(spelled) or compile_policy(data) for data in policies
         }
         self.policies = tuple(self._compiled.values())
         self._by_tool: dict[str, _Reaching] = {}
         self._selections: dict[tuple[int, ...], PolicySelection] = {}
         self._index = _ToolIndex(self.policies)
         self._selects = True
-        _refuse_twins(policy["name"] for policy in policies)
+        seen: set[str] = set()
+        for name in (policy["name"] for policy in policies):
+            if name in seen:
+                raise PolicySetError("two policies have this name", path=("name",), policy=name)
+            seen.add(name)
 
     @classmethod
     def broken(cls, reason: str) -> Guard:
@@ -106,7 +111,9 @@ class Guard:
                 continue
             if outcome is not NO:
                 _judge(policy, call, outcome, applying, exempted)
-        return _verdict(applying, exempted)
+        decision = max((effect for effect, _ in applying), key=strength, default="allow")
+        findings = tuple(replace(finding, decides=effect == decision) for effect, finding in applying)
+        return Verdict(decision, findings, tuple(exempted))
 
     def advice(self) -> list[Advice]:
         """Return the rule text of every active policy, for the prompt."""
@@ -191,19 +198,6 @@ def _denial(name: str, reason: str) -> Verdict:
     return Verdict("deny", (MatchedPolicy(name, "deny", "hard", True, reason),))
 
 
-def _refuse_twins(names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise PolicySetError("two policies have this name", path=("name",), policy=name)
-        seen.add(name)
-
-
-def _spelled(policies: Sequence[Mapping[str, JSON]]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
-    """Yield each policy with a text that distinguishes it; ``true`` and ``1`` compare equal but are not the same."""
-    return ((repr(data), data) for data in policies)
-
-
 def _failed(policy: Policy, error: Exception) -> tuple[str, MatchedPolicy]:
     reason = f"evaluating it failed: {type(error).__name__}"
     return contribution("deny", policy.enforcement), MatchedPolicy(
@@ -242,12 +236,6 @@ def _lift(policy: Policy, call: Call) -> Ternary:
         if outcome.state:
             return outcome
     return Ternary(False)
-
-
-def _verdict(applying: Sequence[tuple[str, MatchedPolicy]], exempted: Sequence[MatchedPolicy]) -> Verdict:
-    decision = max((effect for effect, _ in applying), key=strength, default="allow")
-    findings = tuple(replace(finding, decides=effect == decision) for effect, finding in applying)
-    return Verdict(decision, findings, tuple(exempted))
 
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

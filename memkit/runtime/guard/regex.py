@@ -240,7 +240,12 @@ class _Parser:
     def _literal(self, char: str) -> str:
         """Return the character that an escape stands for, given the character after the backslash."""
         if char in _CODES:
-            return self._code(_CODES[char])
+            width = _CODES[char]
+            digits = self.pattern[self.position : self.position + width]
+            if len(digits) < width or not set(digits) <= _HEXADECIMAL or int(digits, 16) > 0x10FFFF:
+                raise self._fault(f"needs {width} hexadecimal digits of a character")
+            self.position += width
+            return chr(int(digits, 16))
         if char in _CONTROLS:
             return _CONTROLS[char]
         if "0" <= char <= "9" or char == "g":
@@ -250,13 +255,6 @@ class _Parser:
             self.position -= 2
             raise self._fault(f"unknown escape \\{char}")
         return char
-
-    def _code(self, width: int) -> str:
-        digits = self.pattern[self.position : self.position + width]
-        if len(digits) < width or not set(digits) <= _HEXADECIMAL or int(digits, 16) > 0x10FFFF:
-            raise self._fault(f"needs {width} hexadecimal digits of a character")
-        self.position += width
-        return chr(int(digits, 16))
 
     def _set(self) -> Node:
         opened = self.position - 1

@@ -97,7 +97,7 @@ class _Table:
                 by_kind[need.kind][need].add(place)
                 if check.whole and need.kind not in (PROGRAM, STATEMENT):
                     self._whole.add(place)  # it reads a list as the command line that it would be
-        texts = {kind: _by_text(needs) for kind, needs in by_kind.items()}
+        texts = {kind: {need.text: places for need, places in needs.items()} for kind, needs in by_kind.items()}
         self._equal = texts.get(EQUAL, {})
         self._prefixes = _Prefixes(texts.get(PREFIX, {}))
         self._suffixes = _Prefixes({text[::-1]: places for text, places in texts.get(SUFFIX, {}).items()})
@@ -134,10 +134,6 @@ class _Table:
             self._suffixes.meet(text[::-1], found)
         if self._literals:
             self._literals.meet(folded(text), found)
-
-
-def _by_text(needs: Mapping[Need, Places]) -> dict[str, Places]:
-    return {need.text: places for need, places in needs.items()}
 
 
 def _named(known: Mapping[str, Places], names: Iterable[str] | None) -> Iterator[Places]:

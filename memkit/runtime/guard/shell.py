@@ -351,18 +351,15 @@ class _Unwrapping:
             if self._exhausted(depth):
                 self.doubts.append(_TOO_MUCH)
                 break
-            self._follow(found, outer, depth)
-
-    def _follow(self, inner: Inner, outer: Simple, depth: int) -> None:
-        sure = len(self.doubts)
-        if inner.doubt:
-            self.doubts.append(inner.doubt)
-        if inner.text:
-            self.add_text(inner.text, depth, None if inner.read else outer)
-        if inner.words:
-            self.add(replace(outer, words=list(inner.words)), depth)
-        if not inner.surely:
-            self.doubts[sure:] = [doubt for doubt in self.doubts[sure:] if doubt is _TOO_MUCH]
+            sure = len(self.doubts)
+            if found.doubt:
+                self.doubts.append(found.doubt)
+            if found.text:
+                self.add_text(found.text, depth, None if found.read else outer)
+            if found.words:
+                self.add(replace(outer, words=list(found.words)), depth)
+            if not found.surely:
+                self.doubts[sure:] = [doubt for doubt in self.doubts[sure:] if doubt is _TOO_MUCH]
 
 
 def view_of(value: JSON) -> ShellView | None:

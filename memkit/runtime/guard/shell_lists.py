@@ -102,7 +102,7 @@ class _Reader:
             self.position += 1
             self._doubt(SYNTAX, "a closing bracket without an opening one")
             return self._next_command(current)
-        if char in "<>" or self._descriptor():
+        if char in "<>" or _DESCRIPTOR.match(self.text, self.position) is not None:
             return self._read_redirect(current)
         return self._read_plain(current)
 
@@ -127,14 +127,11 @@ class _Reader:
                 return current
         if two in (";;", ";&"):
             self.position += self._peek() == "&"
-            self._end_branch()
+            if self.cases:
+                self._skip_pattern()
+            else:
+                self._doubt(SYNTAX, "two semicolons outside of case")
         return following
-
-    def _end_branch(self) -> None:
-        if self.cases:
-            self._skip_pattern()
-        else:
-            self._doubt(SYNTAX, "two semicolons outside of case")
 
     def _read_plain(self, current: Simple) -> Simple:
         word = read_word(self)
@@ -145,7 +142,9 @@ class _Reader:
             current.closed = word.text in _CLOSERS
             return current
         if word.bare and ASSIGNED.fullmatch(word.text) and self._peek() == "(":
-            self._skip_array()
+            self.position += 1
+            self._skip_words(")")
+            self.position += 1
             return current
         if not current.words and not current.begun and self._at_function_body():
             return current
@@ -202,11 +201,6 @@ class _Reader:
             self._skip_blanks()
         if not char and ")" in stops:
             self._doubt(SYNTAX, "no closing )")
-
-    def _skip_array(self) -> None:
-        self.position += 1
-        self._skip_words(")")
-        self.position += 1
 
     def _skip_case_head(self) -> None:
         self._skip_blanks()
@@ -266,9 +260,6 @@ class _Reader:
             return
         group = self._inner(self.text[start + 2 : self.position - 2])
         group.read_list("")  # its doubts come from reading arithmetic as commands
-
-    def _descriptor(self) -> bool:
-        return _DESCRIPTOR.match(self.text, self.position) is not None
 
     def _read_redirect(self, current: Simple) -> Simple:
         if found := _DESCRIPTOR_NAME.match(self.text, self.position):

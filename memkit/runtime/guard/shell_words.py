@@ -324,7 +324,7 @@ def skip_brackets(cursor: Cursor) -> str:
 def read_double_bracket(cursor: Cursor) -> bool:
     """Read ``((…))`` and return whether it is arithmetic; otherwise it was read as a group in a group."""
     text = cursor.text[cursor.position : cursor.position + _MAX_ARITHMETIC]
-    plain, unquoted = _arithmetic_end(text), _arithmetic_end(_QUOTED.sub(_blanked, text))
+    plain, unquoted = _arithmetic_end(text), _arithmetic_end(_QUOTED.sub(lambda found: " " * len(found.group()), text))
     if plain != unquoted:
         cursor.doubts.append(ShellDoubt(RUN_TIME, "double brackets that can be read in two ways"))
     if plain is None or unquoted is None:
@@ -350,10 +350,6 @@ def _arithmetic_end(text: str) -> int | None:
             end = found.end()
             return end + 1 if text.startswith(")", end) else None
     return None
-
-
-def _blanked(found: re.Match[str]) -> str:
-    return " " * len(found.group())
 
 
 def read_document(cursor: Cursor) -> ShellWord:

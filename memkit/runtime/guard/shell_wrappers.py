@@ -78,7 +78,7 @@ def inner_commands(
         yield from (Inner(text=word) for word in _operands(words)[:1])
     elif _LOADER.fullmatch(name):
         yield from _wrapped(name, PLAIN, words)
-    elif name in WRAPPERS and not _only_looks_up(name, words):
+    elif name in WRAPPERS and not (name == "command" and bool(words) and words[0].text in ("-v", "-V")):
         yield from _wrapped(name, WRAPPERS[name], words)
         if _opens_shell(name, WRAPPERS[name], words):
             yield from _script_file(None, piped=piped, inputs=inputs)
@@ -215,10 +215,6 @@ def _values(words: Sequence[ShellWord], find: Callable[[str], Iterator[re.Match[
 
 def _rest(word: ShellWord, start: int) -> ShellWord:
     return ShellWord(word.text[start:], max(0, word.fixed - start))
-
-
-def _only_looks_up(name: str, words: Sequence[ShellWord]) -> bool:
-    return name == "command" and bool(words) and words[0].text in ("-v", "-V")
 
 
 def _after_sign(word: ShellWord) -> ShellWord:

@@ -212,7 +212,10 @@ class Telling:
 
     def answer(self, text: str, conversation: AgentConversation) -> int:
         """Answer one turn, print it, and return its exit code."""
-        _check_words(text)
+        if not text.strip():
+            raise AgentError("There is nothing to answer. Say something with -p TEXT or on standard input.")
+        if any("\ud800" <= character <= "\udfff" for character in text):  # read from bytes that are no UTF-8
+            raise AgentError("What you said is no UTF-8 text. Convert it first.")
         if is_slash(text):
             told_data = answered(self.rooms, answer_slash(self.rooms, conversation, text))
         else:
@@ -276,13 +279,6 @@ def _spoken(streams: Streams) -> Iterator[str]:
         if not line:
             return
         yield line
-
-
-def _check_words(text: str) -> None:
-    if not text.strip():
-        raise AgentError("There is nothing to answer. Say something with -p TEXT or on standard input.")
-    if any("\ud800" <= character <= "\udfff" for character in text):  # read from bytes that are not UTF-8
-        raise AgentError("What you said is no UTF-8 text. Convert it first.")
 
 
 def _tell_error(error: Exception, as_json: bool, streams: Streams) -> None:

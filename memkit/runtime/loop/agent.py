@@ -11,7 +11,6 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, Protocol
 
 from .agent_loop import AgentLoop
@@ -181,9 +180,7 @@ class AsyncAgent:
     async def __aenter__(self) -> AsyncAgent:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def _turn(self, work: Callable[[], AgentResponse], tell: Listener | None = None) -> AgentResponse:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from .asking import model_of
-from .interface import JSON, LoopError, Message, NoJournal, TurnJournal
+from .interface import JSON, LoopError, Message, TurnJournal
 from .journal import OpenTurn
 from .plan_run import PlanRun, run_plan
 from .planner import Evaluator, HybridPlanner
@@ -77,7 +77,7 @@ class AgentLoop:
         self.tasks = TaskMemory(self.working, self._remember_outcome, steered=lambda: self.toolbox.books.ledger.taint)
         self.toolbox.tasks = self.tasks
         self.told = Announcements(host.listen, host.watch)
-        self.journal: TurnJournal = journal or NoJournal()
+        self.journal = journal or TurnJournal()
         self.chores: Chores | None = None
         """The chores of a heartbeat; without them the model decides whether there is anything to do."""
         self._runs: dict[str, KeptSteps] = {}
@@ -93,10 +93,7 @@ class AgentLoop:
         self._settled = 0
         """How many outcomes that the model wrote since the last turn opened stand for an outcome of the host."""
         self._turn = self.turn_class(self, None)
-        self._introduce_parts()
-
-    def _introduce_parts(self) -> None:
-        """Connect the parts that notify one another during a turn."""
+        # The parts that notify one another during a turn are connected.
         self.memory.on_unkept = getattr(self.toolbox.memory, "hold", None)
         self.toolbox.books.on_note = self.told.tell_operation
         self.toolbox.books.meter = self.context_usage

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .interface import JSON, DeclaredTool, LoopError, PolicyFinding, ToolDeclarationError, ToolSpec, Verdict
@@ -61,9 +60,7 @@ class AnsweredErrors:
     def __enter__(self) -> AnsweredErrors:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
         if not isinstance(error, Exception):
             return False
         if not (self._everything or isinstance(getattr(error, "exit_code", None), int)):

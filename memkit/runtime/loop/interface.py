@@ -180,18 +180,18 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class StreamingModel(Protocol):
+class StreamingModel(Model, Protocol):
     """A model that can stream its answer."""
-
-    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next text or tool calls for this conversation."""
 
     def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
         """Return the same as ``complete``, after passing its text to ``say`` piece by piece, in order."""
 
 
-class TurnJournal(Protocol):
-    """Makes the steps of a turn durable, so that a later process repeats no completed step."""
+class TurnJournal:
+    """Makes the steps of a turn durable, so that a later process repeats no completed step.
+
+    This base class stores nothing: a turn that is killed leaves no trace. A journal overrides the methods it needs.
+    """
 
     def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
         """Store the words that open a turn, the user's or the program's, before the model is asked."""
@@ -212,58 +212,22 @@ class TurnJournal(Protocol):
 
     def key_of(self, call_id: str) -> CallKey | None:
         """Return the key under which a call is made, None if the turn is not kept."""
+        return None
 
     def recorded_answer(self) -> Completion | None:
         """Return the next answer that the model gave before the turn was cut off, None if the model has to be asked."""
+        return None
 
     def recorded_outcome(self, call_id: str) -> Mapping[str, JSON] | None:
         """Return ``{result, error, books}`` of a call that ended before the turn was cut off, None for any other."""
+        return None
 
     def is_in_doubt(self, call_id: str) -> bool:
         """Return whether a call had begun when the turn was cut off, so that its outcome is unknown."""
-
-    def is_masked(self, call_id: str) -> bool:
-        """Return whether the arguments of such a turn's call differ from those the model gave, as they were masked."""
-
-
-class NoJournal:
-    """A journal that stores nothing: a turn that is killed leaves no trace."""
-
-    def opened(self, turn_id: int, text: str | None, *, by_user: bool) -> None:
-        """Do nothing."""
-
-    def answered(self, completion: Completion) -> None:
-        """Do nothing."""
-
-    def started(self, call: CallData, *, may_repeat: bool) -> None:
-        """Do nothing."""
-
-    def finished(
-        self, call_id: str, text: str, error: bool, *, may_repeat: bool, books: Mapping[str, JSON] | None = None
-    ) -> None:
-        """Do nothing."""
-
-    def closed(self) -> None:
-        """Do nothing."""
-
-    def key_of(self, call_id: str) -> CallKey | None:
-        """Return None."""
-        return None
-
-    def recorded_answer(self) -> Completion | None:
-        """Return None."""
-        return None
-
-    def recorded_outcome(self, call_id: str) -> Mapping[str, JSON] | None:
-        """Return None."""
-        return None
-
-    def is_in_doubt(self, call_id: str) -> bool:
-        """Return False."""
         return False
 
     def is_masked(self, call_id: str) -> bool:
-        """Return False."""
+        """Return whether the arguments of such a turn's call differ from those the model gave, as they were masked."""
         return False
 
 

@@ -40,7 +40,7 @@ class OpenTurn(NamedTuple):
     """Ids of the calls whose arguments differ from those the model gave."""
 
 
-class SessionJournal:
+class SessionJournal(TurnJournal):
     """Keeps the turns of one session, as long as its user agrees to that."""
 
     def __init__(

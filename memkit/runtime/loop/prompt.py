@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .books import usage_of
 from .bound import TOOL_OVERHEAD, bare, required, terse, tool_text, whole
@@ -359,29 +359,13 @@ NO_PROMPT = ("system", "tools", "recalled", "working")
 class PromptSources(Protocol):
     """The sources of the prompt; looked up each time, because a host may replace them."""
 
-    @property
-    def memory(self) -> VirtualContextMemory:
-        """Return the memory with core sections and conversation."""
-
-    @property
-    def toolbox(self) -> Tools:
-        """Return the tools, with the policies and the books of the turn."""
-
-    @property
-    def working(self) -> WorkingMemory:
-        """Return the task at hand."""
-
-    @property
-    def told(self) -> Announcements:
-        """Return the announcements to listeners."""
-
-    @property
-    def model(self) -> object | None:
-        """Return the model that reads the prompt, if any."""
-
-    @property
-    def persona(self) -> Persona:
-        """Return the persona."""
+    memory: VirtualContextMemory
+    toolbox: Tools
+    working: WorkingMemory
+    told: Announcements
+    model: Any
+    """The model that reads the prompt, if any."""
+    persona: Persona
 
 
 class ModelView:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
 
 from .interface import JSON, Approval, Settle
@@ -105,9 +104,7 @@ class Announcements:
     def __enter__(self) -> Announcements:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
         if not isinstance(error, Exception):
             return False
         self._fault = error

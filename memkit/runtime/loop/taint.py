@@ -250,7 +250,9 @@ def without_outside(messages: Sequence[Message]) -> list[Message]:
 
     A result remains as an empty one: every model would reject a call without a result.
     """
-    answers = [place for place, one in enumerate(messages) if one.get("role") == "assistant" and not _calls(one)]
+    answers = [
+        place for place, one in enumerate(messages) if one.get("role") == "assistant" and not one.get("tool_calls")
+    ]
     last = answers[-1] if answers else 0
     kept = [_emptied(one) if _is_outside(one) else one for one in messages[:last]]
     return [*(one for one in kept if one is not None), *messages[last:]]
@@ -281,10 +283,6 @@ def _emptied(message: Message) -> Message | None:
         return None
     left = f"(What {message.get('name', 'the tool')} returned left the prompt when the user spoke again.)"
     return {**unmarked(message), "content": left}
-
-
-def _calls(message: Message) -> bool:
-    return bool(message.get("tool_calls"))
 
 
 def _groups(messages: Sequence[Message]) -> Iterator[list[Message]]:

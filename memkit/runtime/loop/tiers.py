@@ -7,11 +7,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from .interface import JSON, LoopError, Message
 from .taint import excerpt, joined, words
-from .virtual_context import EXCERPT, Found
+from .virtual_context import Found, estimate_tokens, overlap, ranked_messages
 
 # Working memory: the current task, what is done, and what is still to do.
 
@@ -219,11 +220,6 @@ def first_lines(messages: Sequence[Message]) -> str:
 SUMMARY = "Summary of the conversation so far:"
 
 
-def rough_tokens(text: str) -> int:
-    """Return an upper estimate of a text's tokens, valid for most languages, for use without a real counter."""
-    return len(text.encode(errors="replace")) // 3 + 1
-
-
 class ConversationMemory:
     """Keeps at most ``max_messages``; past ``summarize_at`` all but the newest ``keep`` go into the summary.
 
@@ -246,7 +242,7 @@ class ConversationMemory:
         summarize_at: int = 30,
         keep: int = 10,
         summarise: Summarise = first_lines,
-        count: Callable[[str], int] = rough_tokens,
+        count: Callable[[str], int] = estimate_tokens,
     ) -> None:
         self._count = count
         self.messages: list[Message] = []
@@ -313,13 +309,7 @@ class ConversationMemory:
     def search(self, text: str, limit: int = 5, *, top_k: int | None = None) -> list[Found]:
         """Return the messages that share words with ``text``, best first, including summarised ones."""
         limit = limit if top_k is None else top_k
-        wanted = words(text)
-        everything = [*self.older, *self.messages]
-        scored = [
-            Found("messages", message["content"][:EXCERPT], len(wanted & words(message["content"])))
-            for message in everything
-        ]
-        return sorted((found for found in scored if found.score > 0), key=lambda found: -found.score)[:limit]
+        return ranked_messages(text, "messages", [*self.older, *self.messages])[:limit]
 
     def export(self) -> dict[str, Any]:
         """Return everything as JSON types."""
@@ -440,14 +430,10 @@ class SemanticMemory:
         Results scoring ``threshold`` or less are left out; the score is the share of the query's words, or the cosine.
         """
         limit = limit if top_k is None else top_k
-        score = self._worded(query) if self._embed is None else self._meant(query, self._embed)
+        score = partial(overlap, words(query)) if self._embed is None else self._meant(query, self._embed)
         scored = [(score(known.text), known) for known in self.statements]
         found = sorted(scored, key=lambda pair: (-pair[0], -pair[1].importance, -pair[1].times))
         return [known for score, known in found if score > threshold][:limit]
-
-    def _worded(self, query: str) -> Callable[[str], float]:
-        wanted = words(query)
-        return lambda text: len(wanted & words(text)) / len(wanted) if wanted else 0.0
 
     def _meant(self, query: str, embed: Callable[[str], Sequence[float]]) -> Callable[[str], float]:
         asked = tuple(embed(query))

@@ -298,7 +298,11 @@ class Tools:
         """Return why a call cannot run regardless of policy: there is no such tool, or its arguments do not fit."""
         tool = self._tools.get(name)
         if tool is None:
-            return self._no_such_tool(name)
+            import difflib  # for a word that nobody knows
+
+            close = difflib.get_close_matches(name, self._tools, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            return f"There is no tool {name!r}; nothing was done.{hint} Tools: {', '.join(self._tools) or 'none'}."
         if given is None:
             return f"The arguments of {name} are no JSON object. Send an object like {_sample(tool.spec)}."
         if tool.checked and (wrong := problems(tool.spec.parameters, given_to(tool, given) or {})):
@@ -417,13 +421,6 @@ class Tools:
         )
         names = dict if renamed is None else partial(renamed, name)
         return BoundTool(spec, partial(self.memory.call, name), checked=False, renamed=names)
-
-    def _no_such_tool(self, name: str) -> str:
-        import difflib  # for an unknown word
-
-        close = difflib.get_close_matches(name, self._tools, n=1)
-        hint = f" Did you mean {close[0]}?" if close else ""
-        return f"There is no tool {name!r}; nothing was done.{hint} Tools: {', '.join(self._tools) or 'none'}."
 
 
 WEB = re.compile(r"https?://[^\s<>\"'`\\]{1,500}[^\s<>\"'`\\.,;:!?)\]}]")

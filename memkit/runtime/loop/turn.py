@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from .asking import TOO_LATE, TOO_MANY, Asking, CallRun, cut_short
 from .interface import Completion, Message, ToolCall, ToolOutcome, ToolSpec, TurnJournal
 from .journal import JournalledCalls
-from .prompt import CONSTRAINTS, ModelView
-from .reply import AgentConfig, AgentResponse, Announcements, Deadline, Host, Intent, Reply, read_intent, response_of
+from .prompt import CONSTRAINTS, ModelView, PromptSources
+from .reply import AgentConfig, AgentResponse, Deadline, Host, Intent, Reply, read_intent, response_of
 from .tasks import TaskMemory
-from .tiers import WorkingMemory
-from .tools import Tools
-from .virtual_context import Block, VirtualContextMemory
+from .virtual_context import Block
 
 FAILED_BEFORE = "warning: this failed before"
 SESSION_START = "(session start)"
@@ -26,20 +24,15 @@ SESSION_START = "(session start)"
 NO_ANSWER = "(The model gave no answer. Say it in other words, or try again.)"
 
 
-class AgentParts(Protocol):
+class AgentParts(PromptSources, Protocol):
     """What a turn needs of its agent; see ``AgentLoop`` for each member."""
 
     config: AgentConfig
     host: Host
-    memory: VirtualContextMemory
-    model: Any
-    toolbox: Tools
     tasks: TaskMemory
     view: ModelView
-    told: Announcements
     journal: TurnJournal
     turn_id: int
-    working: WorkingMemory
     spent: dict[str, int]
     draw: Callable[[int], object]
 

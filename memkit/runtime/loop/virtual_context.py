@@ -196,7 +196,7 @@ class VirtualContextMemory:
     def recall(self, query: str, k: int = 5) -> list[Block]:
         """Return one block per tier that knows something about ``query``."""
         tiers = {
-            "core": self._in_core(query),
+            "core": ranked(query, "core", (f"{name}: {text}" for name, text in self.main.core.items() if text)),
             "messages": ranked_messages(query, "messages", self.main.messages),
             "recall": self._in_recall(query, k),
             "archive": self._in_archive(query, k),
@@ -271,9 +271,6 @@ class VirtualContextMemory:
         found = self.procedures.search(query, k) if self.procedures is not None else ()
         return [Found("procedural", f"{one.kind} {one.name}: {one.about}", one.score) for one in found]
 
-    def _in_core(self, query: str) -> list[Found]:
-        return ranked(query, "core", (f"{name}: {text}" for name, text in self.main.core.items() if text))
-
     def _in_recall(self, query: str, k: int) -> list[Found]:
         live = {_text(message) for message in self.main.messages}
         kept = ranked_messages(query, "recall", (turn for turn in self.turns if _text(turn) not in live))
@@ -338,15 +335,15 @@ def ranked_messages(query: str, tier: str, messages: Iterable[Mapping[str, Any]]
     """Return the same for messages, each with its taint."""
     wanted = words(query)
     scored = [
-        Found(tier, _text(one)[:EXCERPT], _overlap(wanted, _text(one)), taint=tuple(one.get("taint") or ()))
+        Found(tier, _text(one)[:EXCERPT], overlap(wanted, _text(one)), taint=tuple(one.get("taint") or ()))
         for one in messages
     ]
     return sorted((item for item in scored if item.score > 0), key=lambda item: -item.score)
 
 
-def _overlap(wanted: Sequence[str] | set[str], text: str) -> float:
-    found = words(text)
-    return len(set(wanted) & found) / len(wanted) if wanted else 0.0
+def overlap(wanted: set[str], text: str) -> float:
+    """Return the share of the words in ``wanted`` that stand in ``text``."""
+    return len(wanted & words(text)) / len(wanted) if wanted else 0.0
 
 
 # The main context of a loop that was given none: it lives as long as the session.
@@ -410,7 +407,11 @@ class SessionContext:
             if len(self.messages) <= KEEP_RECENT and self._shorten():
                 break
             evicted += self._pop_group()
-            self._summarise(evicted)
+            lines = self.summary.splitlines()
+            last = evicted[-1]
+            if last.get("content") and last.get("role") in {"user", "assistant"}:
+                lines.append(f"{last['role']}: {' '.join(last['content'].split())[:SUMMARY_LINE]}")
+            self.summary = "\n".join(lines[-SUMMARY_LINES:])
         while self.messages and self.messages[0].get("role") == "tool":
             evicted.append(self.messages.pop(0))  # every model would reject a result whose call is gone
         while self.used() > self.budget and self.summary:
@@ -437,13 +438,6 @@ class SessionContext:
         while self.messages and self.messages[0].get("role") == "tool":
             group.append(self.messages.pop(0))
         return group
-
-    def _summarise(self, evicted: list[Message]) -> None:
-        lines = self.summary.splitlines()
-        last = evicted[-1]
-        if last.get("content") and last.get("role") in {"user", "assistant"}:
-            lines.append(f"{last['role']}: {' '.join(last['content'].split())[:SUMMARY_LINE]}")
-        self.summary = "\n".join(lines[-SUMMARY_LINES:])
 
     def used(self) -> int:
         """Return the tokens in use."""

@@ -111,7 +111,15 @@ def check_tool_order(messages: tuple[Message, ...]) -> None:
     seen: set[str] = set()
     for index, message in enumerate(messages):
         if message.role == "tool":
-            _take_answer(message, waiting, f"messages[{index}]")
+            if message.call_id not in waiting:
+                raise Refusal(
+                    400,
+                    "Invalid parameter: messages with role 'tool' must be a response to a preceding message with "
+                    f"'tool_calls', once each. No call {message.call_id!r} waits for an answer there.",
+                    param=f"messages[{index}]",
+                    code="stray_tool_message",
+                )
+            del waiting[message.call_id]
             continue
         _check_answered(waiting, index)
         for call in message.calls:
@@ -120,18 +128,6 @@ def check_tool_order(messages: tuple[Message, ...]) -> None:
             seen.add(call.id)
             waiting[call.id] = None
     _check_answered(waiting, len(messages))
-
-
-def _take_answer(message: Message, waiting: dict[str, None], param: str) -> None:
-    if message.call_id not in waiting:
-        raise Refusal(
-            400,
-            "Invalid parameter: messages with role 'tool' must be a response to a preceding message with "
-            f"'tool_calls', once each. No call {message.call_id!r} waits for an answer there.",
-            param=param,
-            code="stray_tool_message",
-        )
-    del waiting[message.call_id]
 
 
 def _check_answered(waiting: dict[str, None], index: int) -> None:
@@ -151,7 +147,10 @@ def _tools(body: Mapping[str, Any]) -> tuple[str, ...]:
         raise wrong("tools", "a non-empty list is required; leave it out when there are no tools")
     names: list[str] = []
     for index, tool in enumerate(listed or []):
-        name = _tool(tool, f"tools[{index}]")
+        param = f"tools[{index}]"
+        if not isinstance(tool, Mapping) or tool.get("type") != "function":
+            raise wrong(f"{param}.type", "only tools of type 'function' are supported")
+        name = function_name(tool, param)
         if name in names:
             raise wrong(f"tools[{index}].function.name", f"tool names must be unique, {name!r} occurs twice")
         names.append(name)
@@ -160,13 +159,6 @@ def _tools(body: Mapping[str, Any]) -> tuple[str, ...]:
             raise wrong(key, "it is only allowed when 'tools' are specified")
     check_choice(body.get("tool_choice"), names)
     return tuple(names)
-
-
-def _tool(data: Any, param: str) -> str:
-    """Return the name of one offered tool whose definition is sound."""
-    if not isinstance(data, Mapping) or data.get("type") != "function":
-        raise wrong(f"{param}.type", "only tools of type 'function' are supported")
-    return function_name(data, param)
 
 
 class ChatCompletions:
@@ -200,7 +192,8 @@ def _completed(body: Any, play: Play) -> Response:
         "model": conversation.model,
     }
     calls = tuple(_wire_call(call) for call in answer.calls)
-    usage = _usage(conversation, answer)
+    prompt, completion = conversation.tokens, answer.tokens
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
     failure = answer.failure
     if failure is not None and not conversation.stream:
         raise failure
@@ -222,11 +215,6 @@ def _wire_call(call: Call) -> dict[str, Any]:
         "type": "function",
         "function": {"name": call.tool, "arguments": call.sent},
     }
-
-
-def _usage(conversation: Conversation, answer: Answer) -> dict[str, int]:
-    prompt, completion = conversation.tokens, answer.tokens
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def _whole(frame: Any, answer: Answer, calls: tuple[dict[str, Any], ...], usage: dict[str, int]) -> dict[str, Any]:

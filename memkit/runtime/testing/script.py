@@ -76,19 +76,15 @@ def answer_from(data: Any, where: str) -> Answer:
         "cut": _typed(data, "cut", bool, where, False),
         "stop": _typed(data, "stop", str, where, ""),
     }
-    _check_values(fields, where)
-    if not (calls or "text" in data or "status" in data or "delay" in data or fields["stop"]):
-        raise ScriptError(f"{where} says nothing: give it `text`, `tool`, `tools`, `status`, `stop` or `delay`.")
-    return Answer(calls=tuple(calls), **fields)
-
-
-def _check_values(fields: Mapping[str, Any], where: str) -> None:
     if fields["status"] is not None and not 400 <= fields["status"] <= 599:
         raise ScriptError(f"{where}: `status` is {fields['status']}; an error has one from 400 to 599.")
     if not 0 <= fields["delay"] <= _LONGEST_DELAY:
         raise ScriptError(f"{where}: `delay` is {fields['delay']:g}; it can be 0 to {_LONGEST_DELAY} seconds.")
     if fields["stop"] not in _STOPS:
         raise ScriptError(f"{where}: `stop` is {fields['stop']!r}; it can be {' or '.join(_STOPS[1:])}.")
+    if not (calls or "text" in data or "status" in data or "delay" in data or fields["stop"]):
+        raise ScriptError(f"{where} says nothing: give it `text`, `tool`, `tools`, `status`, `stop` or `delay`.")
+    return Answer(calls=tuple(calls), **fields)
 
 
 def _call_from(data: Mapping[str, Any], where: str) -> Call:

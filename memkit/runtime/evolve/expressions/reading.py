@@ -74,20 +74,17 @@ class Expression:
         if len(arguments) != len(self.parameters):
             raise UndefinedValue(f"The program takes {len(self.parameters)} arguments and got {len(arguments)}.")
         for argument in arguments:
-            _check_argument(argument)
+            if not is_score(argument):
+                raise UndefinedValue(f"An argument is {argument!r:.60}; arguments are finite numbers.")
+            if isinstance(argument, int) and argument.bit_length() > MAX_BITS:
+                raise UndefinedValue(
+                    f"An argument has {argument.bit_length()} bits; whole numbers have at most {MAX_BITS}."
+                )
         columns = {parameter: [value] for parameter, value in zip(self.parameters, arguments, strict=True)}
         value: float = column(self.body, columns, {}, 1)[0]
         if not is_score(value):
             raise UndefinedValue(f"The program has no value there: {why_undefined(self.body, columns, 1)}.")
         return value
-
-
-def _check_argument(argument: Any) -> None:
-    """Refuse arguments that are not finite numbers of bounded size."""
-    if not is_score(argument):
-        raise UndefinedValue(f"An argument is {argument!r:.60}; arguments are finite numbers.")
-    if isinstance(argument, int) and argument.bit_length() > MAX_BITS:
-        raise UndefinedValue(f"An argument has {argument.bit_length()} bits; whole numbers have at most {MAX_BITS}.")
 
 
 def read_program(source: str) -> Expression:

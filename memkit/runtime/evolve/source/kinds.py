@@ -55,7 +55,8 @@ class Kinds:
     def of(self, node: ast.expr, function: ast.AST) -> str:
         """Return the kind of ``node`` within ``function``."""
         if isinstance(node, ast.Name):
-            return self._of_name(node.id, function)
+            known = (scope.kinds[node.id] for scope, _ in self._around(function, 0) if node.id in scope.kinds)
+            return next(known, UNKNOWN)
         if isinstance(node, ast.BinOp):
             sides = (self.of(node.left, function), self.of(node.right, function))
             return next((kind for kind in (TEXT, LIST) if kind in sides), NUMBER)
@@ -91,10 +92,6 @@ class Kinds:
             return True
         known = (scope.since[name] < before for scope, before in self._around(function, line) if name in scope.since)
         return next(known, False)
-
-    def _of_name(self, name: str, function: ast.AST) -> str:
-        known = (scope.kinds[name] for scope, _ in self._around(function, 0) if name in scope.kinds)
-        return next(known, UNKNOWN)
 
     def _around(self, function: ast.AST, line: int) -> Iterator[tuple[Scope, float]]:
         """Yield the scopes that ``function`` sees, its own first, each with the line before which names have a value.

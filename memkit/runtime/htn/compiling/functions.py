@@ -11,6 +11,7 @@ Everything that is looked up, tested or made is read from positions of the row.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from itertools import filterfalse
 from math import inf
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -50,7 +51,7 @@ class _Layout:
         """Tests on the task before anything is looked up."""
         self._world, self._types = world, types
         # 1, 1.0 and True are equal, but facts must come out as they were written.
-        parts = (part for term in (*terms, (None, *args)) for part in (term[0], *filter(_is_constant, term[1:])))
+        parts = (part for term in (*terms, (None, *args)) for part in (term[0], *filterfalse(is_variable, term[1:])))
         self._constants = {key: at for at, key in enumerate(dict.fromkeys((type(part), part) for part in parts))}
         self.constants = tuple(part for _, part in self._constants)
         self._places: dict[str, int] = {}
@@ -129,10 +130,6 @@ class _Layout:
             find = lambda row: everything  # noqa: E731
         # Steps may change such facts before the next candidate is requested.
         return (lambda row: list(find(row))) if atom[0] in changing else find
-
-
-def _is_constant(part: Any) -> bool:
-    return not is_variable(part)
 
 
 def _is_in(read: _Read, known: Container[Any], wanted: bool) -> _Passes:

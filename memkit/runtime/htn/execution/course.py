@@ -81,7 +81,11 @@ class Journal:
         except BaseException:
             self.close()
             raise
-        _sync_folder(path.parent)
+        handle = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
     def append(self, entry: Entry) -> None:
         """Write an entry, and return when it is on disk."""
@@ -144,14 +148,6 @@ def read_entries(path: Path) -> list[Entry]:
     if entries and entries[0]["format"] > FORMAT:
         raise PlanJournalError(f"{path} was written by a newer version. Update memkit to go on with this run.")
     return entries
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,8 @@ class Executor:
         fault = self._course.world.fault(step) or self._course.failed_here(step)
         if fault is not None:
             return f"{step}: {fault}"
-        action = self._action(step)
+        number = len(self._course.records) + 1
+        action = Action(step, self._operators[step.name], number, f"{self._name}:{number}")
         objection = self._objection(action)
         if objection is not None:
             self._note("denied", **_told(action), reason=objection)
@@ -227,10 +228,6 @@ class Executor:
         elif said == FAILED:
             self._note("undone", number=action.number, reason="cut off, and said not to have happened")
         return said in (DONE, FAILED)
-
-    def _action(self, step: Step) -> Action:
-        number = len(self._course.records) + 1
-        return Action(step, self._operators[step.name], number, f"{self._name}:{number}")
 
     def _action_of(self, record: StepRecord) -> Action:
         return Action(record.step, self._operators[record.step.name], record.number, record.key)

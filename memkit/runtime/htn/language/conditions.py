@@ -6,7 +6,7 @@ Only facts, equalities and comparisons are negated: the parser rewrites "not any
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..language.terms import DomainError
@@ -190,12 +190,8 @@ def _group_text(word: str, conditions: Iterable[Condition]) -> str:
 
 def negated(condition: Condition) -> Condition:
     """Return the condition that holds if ``condition`` does not, with negation on facts and comparisons only."""
-    if isinstance(condition, Literal):
-        return Literal(condition.atom, not condition.positive)
-    if isinstance(condition, Equal):
-        return Equal(condition.left, condition.right, not condition.positive)
-    if isinstance(condition, Compare):
-        return Compare(condition.operator, condition.left, condition.right, not condition.positive)
+    if isinstance(condition, Literal | Equal | Compare):
+        return replace(condition, positive=not condition.positive)
     if isinstance(condition, Every):
         return Some(tuple(negated(each) for each in condition.conditions))
     if isinstance(condition, Some):

@@ -196,12 +196,12 @@ def domain_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": str(data.get("name") or "domain"),
         "description": str(data.get("description") or ""),
-        "types": _types(data.get("types")),
+        "types": _types(data),
         "predicates": _signatures(data, "predicates"),
         "functions": _signatures(data, "functions"),
-        "operators": tuple(_each(data, "operators", _operator)),
-        "methods": tuple(_each(data, "methods", method_from_data)),
-        "tasks": _tasks(data.get("tasks")),
+        "operators": tuple(_read(data, "operators", _operator)),
+        "methods": tuple(_read(data, "methods", method_from_data)),
+        "tasks": _tasks(data),
         "objects": {**_objects(data, "constants"), **_objects(data, "objects")},
         "state": None if data.get("state") is None else state,
         "numbers": numbers,
@@ -215,7 +215,7 @@ def problem_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     state, numbers = _start(data)
     with located("tasks"):
         tasks, labels = split_labels(_sequence(data, "tasks"))
-    terms = tuple(_terms({"tasks": tasks}, "tasks"))
+    terms = tuple(_read({"tasks": tasks}, "tasks", lambda item: _of_objects(parse_term(item))))
     return {
         "tasks": terms,
         "state": state,
@@ -232,9 +232,14 @@ def _known_keys(data: object, known: Sequence[str], what: str) -> None:
         raise DomainError(f"{what.capitalize()} is a map with the keys {', '.join(known)}.")
     for key in data:
         if key not in known:
-            close = difflib.get_close_matches(str(key), known, n=1)
-            hint = f" Did you mean {close[0]}?" if close else f" Known keys: {', '.join(known)}."
+            hint = meant(str(key), known) or f" Known keys: {', '.join(known)}."
             raise DomainError(f"{what.capitalize()} has no key {key}.{hint}", (str(key),))
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return the question whether the most similar of the known names was meant; nothing where none is similar."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]}?" if close else ""
 
 
 def _sequence(data: Mapping[str, Any], key: str) -> Sequence[Any]:
@@ -246,19 +251,12 @@ def _sequence(data: Mapping[str, Any], key: str) -> Sequence[Any]:
     return value
 
 
-def _each(data: Mapping[str, Any], key: str, read: Any) -> Iterator[Any]:
-    for number, item in enumerate(_sequence(data, key)):
-        with located(key, number):
-            yield read(item)
-
-
-def _terms(data: Mapping[str, Any], key: str) -> Iterator[Term]:
-    for number, item in enumerate(_sequence(data, key)):
-        with located(key, number):
-            term = parse_term(_worded(item))
-            if any(is_variable(part) for part in term):
-                raise DomainError(f"'{term_text(term)}' has a variable. Name an object.")
-            yield term
+def _map(data: Mapping[str, Any], key: str, form: str) -> Mapping[Any, Any]:
+    """Return the map under a key, an empty one where nothing is said; ``form`` says what it is from and to."""
+    value = data.get(key)
+    if value is not None and not isinstance(value, Mapping):
+        raise DomainError(f"{key.capitalize()} are a map from {form}.", (key,))
+    return value or {}
 
 
 def _start(data: Mapping[str, Any]) -> tuple[tuple[Term, ...], dict[Term, int | float]]:
@@ -280,24 +278,16 @@ def _worded(item: Any, depth: int = 0) -> Any:
     return str(item) if isinstance(item, int | float) and not isinstance(item, bool) and depth else item
 
 
-def _types(value: object) -> dict[str, str]:
-    if value is None:
-        return {}
-    if isinstance(value, list | tuple):
-        return {str(name): ROOT_TYPE for name in value}
-    if not isinstance(value, Mapping):
-        raise DomainError("Types are a map from each type to the type above it: {place: object}.", ("types",))
-    return {str(name): str(above or ROOT_TYPE) for name, above in value.items()}
+def _types(data: Mapping[str, Any]) -> dict[str, str]:
+    if isinstance(data.get("types"), list | tuple):
+        return {str(name): ROOT_TYPE for name in data["types"]}
+    given = _map(data, "types", "each type to the type above it: {place: object}")
+    return {str(name): str(above or ROOT_TYPE) for name, above in given.items()}
 
 
 def _signatures(data: Mapping[str, Any], key: str) -> dict[str, tuple[str, ...]]:
-    value = data.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise DomainError(f"{key.capitalize()} are a map from names to lists of types: {{at: [place]}}.", (key,))
     found: dict[str, tuple[str, ...]] = {}
-    for name, kinds in value.items():
+    for name, kinds in _map(data, key, "names to lists of types: {at: [place]}").items():
         if kinds is not None and not isinstance(kinds, list | tuple):
             raise DomainError("Give the types of its arguments as a list, [] for none.", (key, str(name)))
         found[str(name)] = tuple(str(kind) for kind in kinds or ())
@@ -305,24 +295,16 @@ def _signatures(data: Mapping[str, Any], key: str) -> dict[str, tuple[str, ...]]
 
 
 def _objects(data: Mapping[str, Any], key: str) -> dict[str, str]:
-    value = data.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise DomainError("Objects are a map from names to types: {home: place}.", (key,))
+    value = _map(data, key, "names to types: {home: place}")
     for name, kind in value.items():
         if not isinstance(kind, str):
             raise DomainError("The type of an object is a name.", (key, str(name)))
     return {str(name): str(kind) for name, kind in value.items()}
 
 
-def _tasks(value: object) -> dict[str, Task]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise DomainError("Tasks are a map from names to {parameters, effects}.", ("tasks",))
+def _tasks(data: Mapping[str, Any]) -> dict[str, Task]:
     found: dict[str, Task] = {}
-    for name, body in value.items():
+    for name, body in _map(data, "tasks", "names to {parameters, effects}").items():
         with located("tasks", str(name)):
             _known_keys(body or {}, _TASK_KEYS, "a task")
             with located("parameters"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -24,6 +23,7 @@ from .conditions import (
 from .data import (
     condition_texts,
     domain_fields,
+    meant,
     method_to_data,
     network_data,
     operator_to_data,
@@ -209,7 +209,8 @@ def check_domain(domain: Domain) -> None:
     _check_types(domain)
     for key, signatures in (("predicates", domain.predicates), ("functions", domain.functions)):
         for name, kinds in signatures.items():
-            _check_name(name, (key, name))
+            if name in ("not", *COMPARISONS):
+                raise DomainError(f"{name} has a meaning in conditions already; use another name.", (key, name))
             for number, kind in enumerate(kinds):
                 _known_type(domain, kind, (key, name, number))
     for name in domain.functions:
@@ -225,21 +226,22 @@ def check_domain(domain: Domain) -> None:
     for name, task in domain.tasks.items():
         types = _check_parameters(domain, task.parameters, ("tasks", name, "parameters"))
         _check_conditions(domain, task.effects, types, ("tasks", name, "effects"))
-    _check_start(domain, domain.state or (), domain.numbers, domain.objects)
+    _check_start(domain, domain.state or (), domain.numbers)
 
 
 def check_problem(problem: Problem, domain: Domain) -> None:
     """Raise DomainError if a problem names types, predicates, functions or objects that do not exist."""
     for name, kind in problem.objects.items():
         _known_type(domain, kind, ("objects", name))
-    _check_start(domain, problem.state, problem.numbers, problem.objects)
+    domain = replace(domain, objects=problem.objects)
+    _check_start(domain, problem.state, problem.numbers)
     for number, task in enumerate(problem.tasks):
         for part in task[1:]:
             _known_object(part, problem.objects, ("tasks", number))
     for number, condition in enumerate(problem.goal):
         for name in condition_variables(condition):
             raise DomainError(f"'{condition}' has the variable {name}. Name an object.", ("goal", number))
-    _check_conditions(replace(domain, objects=problem.objects), problem.goal, {}, ("goal",))
+    _check_conditions(domain, problem.goal, {}, ("goal",))
 
 
 def _check_types(domain: Domain) -> None:
@@ -248,7 +250,7 @@ def _check_types(domain: Domain) -> None:
         chain: dict[str, None] = {}
         while name not in sound:
             if name not in domain.types:
-                raise DomainError(f"The type {name} is not defined.{_hint(name, domain.types)}", _last_type(chain))
+                raise DomainError(f"The type {name} is not defined.{meant(name, domain.types)}", _last_type(chain))
             if name in chain:
                 names = list(chain)
                 circle = [*names[names.index(name) :], name]
@@ -262,19 +264,9 @@ def _last_type(chain: Iterable[str]) -> Path:
     return ("types", *list(chain)[-1:])
 
 
-def _check_name(name: str, path: Path) -> None:
-    if name in ("not", *COMPARISONS):
-        raise DomainError(f"{name} has a meaning in conditions already; use another name.", path)
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {close[0]}?" if close else ""
-
-
 def _known_type(domain: Domain, kind: str, path: Path) -> None:
     if kind != ROOT_TYPE and kind not in domain.types:
-        raise DomainError(f"The type {kind} is not defined under types.{_hint(kind, domain.types)}", path)
+        raise DomainError(f"The type {kind} is not defined under types.{meant(kind, domain.types)}", path)
 
 
 def _check_names(domain: Domain) -> None:
@@ -357,14 +349,14 @@ def _check_condition(domain: Domain, condition: Condition, types: Types, path: P
         _check_condition(domain, part, types, path)
 
 
-def _check_atom(domain: Domain, atom: Term, types: Types, path: Path) -> None:
+def _check_atom(domain: Domain, atom: Term, types: Types, path: Path, *, holds: bool = False) -> None:
     if domain.predicates:
-        _check_arguments(domain, atom, _signature(domain, atom, "predicate", path), types, path)
+        _check_arguments(domain, atom, _signature(domain, atom, "predicate", path), types, path, holds=holds)
 
 
-def _check_number(domain: Domain, number: Number, types: Types, path: Path) -> None:
+def _check_number(domain: Domain, number: Number, types: Types, path: Path, *, holds: bool = False) -> None:
     for fluent in fluents_of(number) if domain.predicates or domain.functions else ():
-        _check_arguments(domain, fluent, _signature(domain, fluent, "function", path), types, path)
+        _check_arguments(domain, fluent, _signature(domain, fluent, "function", path), types, path, holds=holds)
 
 
 def _signature(domain: Domain, term: Term, what: str, path: Path) -> Sequence[str]:
@@ -378,7 +370,7 @@ def _signature(domain: Domain, term: Term, what: str, path: Path) -> Sequence[st
     if name in others:
         form = f"a fact: '{term_text(term)}'" if what == "function" else f"a number: '<= ({term_text(term)}) 5'"
         raise DomainError(f"{name} is not a {what}. It stands for {form}.", path)
-    hint = _hint(name, known) or (f" Known: {', '.join(sorted(known))}." if known else f" Declare it under {what}s.")
+    hint = meant(name, known) or (f" Known: {', '.join(sorted(known))}." if known else f" Declare it under {what}s.")
     raise DomainError(f"The {what} {name} is not defined.{hint}", path)
 
 
@@ -393,24 +385,25 @@ def _check_call(domain: Domain, step: Term, types: Types, path: Path) -> None:
         raise DomainError(_counted(step, widths[0]), path)
 
 
-def _check_arguments(domain: Domain, term: Term, kinds: Sequence[str], types: Types, path: Path) -> None:
+def _check_arguments(
+    domain: Domain, term: Term, kinds: Sequence[str], types: Types, path: Path, *, holds: bool = False
+) -> None:
+    """Check what a term is about: of what ``holds`` in a state the very types, of any other those that it may have."""
     if len(term) - 1 != len(kinds):
         raise DomainError(_counted(term, len(kinds)), path)
     for part, kind in zip(term[1:], kinds, strict=True):
-        if f"?{part}" in types and part not in domain.objects:
+        if types and f"?{part}" in types and part not in domain.objects:
             raise DomainError(f"'{term_text(term)}': the object {part} is not declared. Did you mean ?{part}?", path)
         own = types.get(part) if is_variable(part) else _type_of(part, domain.objects, path)
-        if own is not None and not _overlap(domain, own, kind):
+        if own is None or kind in domain.types_above(own):
+            continue
+        if holds or own not in domain.types_above(kind):
             raise TypeClash(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)
 
 
 def _counted(term: Term, width: int) -> str:
     count = len(term) - 1
     return f"'{term_text(term)}' has {counted(count, 'argument')}; {term[0]} takes {width}."
-
-
-def _overlap(domain: Domain, one: str, other: str) -> bool:
-    return other in domain.types_above(one) or one in domain.types_above(other)
 
 
 def _type_of(part: Any, objects: Types, path: Path) -> str:
@@ -420,25 +413,12 @@ def _type_of(part: Any, objects: Types, path: Path) -> str:
 
 def _known_object(part: Any, objects: Collection[str], path: Path) -> None:
     if part not in objects:
-        raise DomainError(f"The object {part} is not declared under objects.{_hint(str(part), objects)}", path)
+        raise DomainError(f"The object {part} is not declared under objects.{meant(str(part), objects)}", path)
 
 
-def _check_start(domain: Domain, facts: Sequence[Term], numbers: Mapping[Term, int | float], objects: Types) -> None:
+def _check_start(domain: Domain, facts: Sequence[Term], numbers: Mapping[Term, int | float]) -> None:
     """Check the facts and values of a state, which may only name objects."""
     for number, fact in enumerate(facts):
-        if domain.predicates:
-            kinds = _signature(domain, fact, "predicate", ("state", number))
-            _check_objects(domain, fact, kinds, objects, ("state", number))
+        _check_atom(domain, fact, {}, ("state", number), holds=True)
     for fluent in numbers:
-        if domain.predicates or domain.functions:
-            kinds = _signature(domain, fluent, "function", ("state",))
-            _check_objects(domain, fluent, kinds, objects, ("state",))
-
-
-def _check_objects(domain: Domain, term: Term, kinds: Sequence[str], objects: Types, path: Path) -> None:
-    if len(term) - 1 != len(kinds):
-        raise DomainError(_counted(term, len(kinds)), path)
-    for part, kind in zip(term[1:], kinds, strict=True):
-        own = _type_of(part, objects, path)
-        if kind not in domain.types_above(own):
-            raise TypeClash(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)
+        _check_number(domain, fluent, {}, ("state",), holds=True)

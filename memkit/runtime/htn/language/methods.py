@@ -123,11 +123,6 @@ def done_before(ordering: Ordering | None, tasks: Sequence[Term]) -> tuple[int, 
 Subtasks = tuple[Term, ...] | Callable[..., Any]
 
 
-def _terms(value: object) -> tuple[Term, ...]:
-    items = [value] if isinstance(value, str | Operator | Method) else ordered(value or ())
-    return tuple(_named_task(item) for item in items)
-
-
 def _named_task(item: object) -> Term:
     """Return the term of a task that may be given as its operator or method."""
     if isinstance(item, Operator):
@@ -219,7 +214,7 @@ def _network(name: str, subtasks: object, ordering: object) -> tuple[Subtasks, O
         return subtasks, None
     items = [subtasks] if isinstance(subtasks, str | Operator | Method) else ordered(subtasks or ())
     tasks, labels = split_labels(items)
-    return _terms(tasks), parse_ordering(ordering, len(tasks), labels)
+    return tuple(map(_named_task, tasks)), parse_ordering(ordering, len(tasks), labels)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,8 @@ def _all_types(domain: Domain) -> list[str]:
     named = [p.type for operator in domain.operators for p in operator.parameters]
     named += [kind for types in heads for kind in types.values()]
     named += [p.type for method in domain.methods for p in method.variables]
-    named += [p.type for condition in walk(_conditions(domain)) for p in _own_parameters(condition)]
+    quantified = (each for each in walk(_conditions(domain)) if isinstance(each, ForAll | Exists))
+    named += [p.type for condition in quantified for p in condition.parameters]
     named += [p.type for effect in _effects(domain) if isinstance(effect, When) for p in effect.parameters]
     return list(dict.fromkeys([ROOT_TYPE, *domain.types, *domain.types.values(), *named]))
 
@@ -120,10 +121,6 @@ def _numbers(domain: Domain) -> Iterable[Number]:
     yield from (operator.cost for operator in domain.operators)
 
 
-def _own_parameters(condition: Condition) -> Sequence[Parameter]:
-    return condition.parameters if isinstance(condition, ForAll | Exists) else ()
-
-
 def _head_types(args: Sequence[Any], types: Mapping[str, str]) -> list[str]:
     return [types.get(arg, ROOT_TYPE) if is_variable(arg) else ROOT_TYPE for arg in args]
 
@@ -133,7 +130,9 @@ def fault_of(call: Term, domain: Domain, learned: Sequence[Method], members: Mem
     name, args = call[0], call[1:]
     heads = list(_heads(name, domain, learned))
     if not heads:
-        return _no_such_task(name, domain, learned)
+        method = next((each for each in (*domain.methods, *learned) if each.name == name), None)
+        hint = "" if method is None else f"; {name} is a method, and what it does is the task {method.task}"
+        return f"no operator and no method is called {name}{hint}"
     faults = [_misfit(head, args, members) for head in heads]
     if None not in faults:
         return f"'{term_text(call)}': {name} {faults[0]}"
@@ -142,12 +141,6 @@ def fault_of(call: Term, domain: Domain, learned: Sequence[Method], members: Mem
             if arg not in members.get(ROOT_TYPE, {}):
                 return f"'{term_text(call)}': {arg} is not an object of this problem"
     return None
-
-
-def _no_such_task(name: Any, domain: Domain, learned: Sequence[Method]) -> str:
-    method = next((each for each in (*domain.methods, *learned) if each.name == name), None)
-    hint = "" if method is None else f"; {name} is a method, and what it does is the task {method.task}"
-    return f"no operator and no method is called {name}{hint}"
 
 
 def _heads(name: Any, domain: Domain, learned: Sequence[Method]) -> Iterator[Sequence[Any] | None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..language.terms import DomainError, HtnError, UnboundError, located
+from ..language.terms import DomainError, UnboundError, located
 from .conditions import ALWAYS, Condition, Every, Literal, condition_variables
 from .forms import ordered, parse_condition, parse_conditions
 from .terms import (
@@ -142,14 +142,10 @@ def _when(value: Mapping[Any, Any]) -> When:
     return found
 
 
-def _list(value: Mapping[Any, Any], key: str) -> list[Any]:
-    given = value.get(key)
-    return [given] if isinstance(given, str) else ordered(given or ())
-
-
 def _read(value: Mapping[Any, Any], key: str, read: Callable[[object], T]) -> tuple[T, ...]:
+    given = value.get(key)
     found: list[T] = []
-    for number, item in enumerate(_list(value, key)):
+    for number, item in enumerate([given] if isinstance(given, str) else ordered(given or ())):
         with located(key, number):
             found.append(read(item))
     return tuple(found)
@@ -157,10 +153,8 @@ def _read(value: Mapping[Any, Any], key: str, read: Callable[[object], T]) -> tu
 
 def parse_fact(item: object) -> Term:
     """Return the fact in an entry under ``add`` or ``remove``."""
-    try:
+    with located():
         fact = parse_term(item)
-    except HtnError as error:
-        raise DomainError(error.message) from None
     if _change(item) is not None:
         raise DomainError(f"'{item}' changes a number. List it under change, or in effects.")
     if fact[0] in ("not", "="):
@@ -256,7 +250,15 @@ class Operator:
         for key, value in values.items():
             object.__setattr__(self, key, value)
         self._refuse_unbound()
-        self._refuse_contradiction()
+        # Two changes under different conditions are only detected when a step is done.
+        always = [effect for effect in self.effects_more if isinstance(effect, Change)]
+        for changes in (always, *(effect.changes for effect in self.effects_more if isinstance(effect, When))):
+            fluents = [change.fluent for change in changes]
+            for fluent in fluents:
+                if fluents.count(fluent) > 1:
+                    raise DomainError(
+                        f"The operator {self.name} changes ({term_text(fluent)}) twice in one step.", ("effects",)
+                    )
 
     def _refuse_unbound(self) -> None:
         known = {parameter.name for parameter in self.parameters}
@@ -272,17 +274,6 @@ class Operator:
                 f"The operator {self.name} uses {', '.join(missing)}, which its parameters do not name. "
                 f'Write parameters="{whole}".'
             )
-
-    def _refuse_contradiction(self) -> None:
-        """Reject two changes of one fluent; those under different conditions are only detected when a step is done."""
-        always = [effect for effect in self.effects_more if isinstance(effect, Change)]
-        for changes in (always, *(effect.changes for effect in self.effects_more if isinstance(effect, When))):
-            fluents = [change.fluent for change in changes]
-            for fluent in fluents:
-                if fluents.count(fluent) > 1:
-                    raise DomainError(
-                        f"The operator {self.name} changes ({term_text(fluent)}) twice in one step.", ("effects",)
-                    )
 
 
 def _effects(value: object) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Effect, ...]]:

@@ -217,7 +217,9 @@ class Search:
             return False
         key = (network, facts.key)
         if key in self._visited and self._visited[key] <= paid:
-            self._note_passed_on()
+            if self.opened is not None and not self.opened.passed_on:
+                self.opened.passed_on = True
+                self._passed_on.append(self.opened)
             return False
         if self._is_cut(network):
             return False
@@ -228,11 +230,6 @@ class Search:
             Frame(self._expansions(network.task), rest, opened, changes, len(self.decisions), key, paid)
         )
         return True
-
-    def _note_passed_on(self) -> None:
-        if self.opened is not None and not self.opened.passed_on:
-            self.opened.passed_on = True
-            self._passed_on.append(self.opened)
 
     def _is_cut(self, network: Cell) -> bool:
         limits = self.limits

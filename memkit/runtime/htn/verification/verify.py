@@ -318,18 +318,15 @@ class Parser:
             if position < len(self.plan) and self.plan[position] == task:
                 self.agenda[position + 1].append(following)
             return
-        entry = self._entry(task, position)
-        entry.waiting.append(following)
-        for end in entry.ends:
-            self.agenda[end].append(following)
-
-    def _entry(self, task: Term, position: int) -> _Entry:
         key = (task, position)
         if key not in self.entries:
             self.entries[key] = _Entry()
             found = self._decompositions(task, position)
             self.agenda[position].extend(_begun(key, subtasks, order, kinds) for subtasks, order, kinds in found)
-        return self.entries[key]
+        entry = self.entries[key]
+        entry.waiting.append(following)
+        for end in entry.ends:
+            self.agenda[end].append(following)
 
     def _end(self, owner: Place, position: int) -> None:
         entry = self.entries[owner if position == owner[1] else self._told(owner)]

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from functools import cached_property
 from heapq import merge
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
@@ -70,10 +71,6 @@ MOST_USED = 5
 def _beginning(one: str, other: str) -> str:
     same = (at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
     return one[: next(same, min(len(one), len(other)))]
-
-
-def _id(record: Record) -> str:
-    return record.id
 
 
 def _told(record: Record) -> str:
@@ -315,7 +312,9 @@ class ArchiveReader:
                 corpus.records(status=status, types=types, newest_first=True, before=before)
                 for corpus in self._corpora(user_id)
             ]
-            fitting = (record for record in merge(*held, key=_id, reverse=True) if wanted <= set(record.tags))
+            fitting = (
+                record for record in merge(*held, key=attrgetter("id"), reverse=True) if wanted <= set(record.tags)
+            )
             return list(islice(fitting, limit))
 
     def search(

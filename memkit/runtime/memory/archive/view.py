@@ -316,7 +316,7 @@ def opening(
     def is_fit(record: Record) -> bool:
         return (
             record.confidence >= least
-            and _is_own(record)
+            and not record.taint
             and is_valid(record, now)
             and is_for(record, session_id, agent_id)
         )
@@ -325,10 +325,6 @@ def opening(
     open_goals.sort(key=lambda record: due(record) or "9999")
     most = settings.recall.at_session_start
     return SessionOpening(tuple(open_goals[:most]), max(0, len(open_goals) - most))
-
-
-def _is_own(record: Record) -> bool:
-    return not record.taint
 
 
 def due(record: Record) -> str | None:

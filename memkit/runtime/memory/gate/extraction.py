@@ -200,7 +200,7 @@ def _is_statement(sentence: str, text: str) -> bool:
     """Return whether ``sentence`` is neither a question nor a condition, nor a guess unless ``text`` is one too."""
     if sentence.rstrip().endswith(("?", "？")) and not ASKED_FOR.match(sentence.translate(APOSTROPHES)):
         return False
-    if _is_conditional(sentence):
+    if CONDITIONS & set(words(sentence)):
         return False
     return not hedged_wording(sentence) or bool(hedged_wording(text))
 
@@ -237,10 +237,6 @@ def _may_end_there(spoken: tuple[str, ...], left: int, allowed: frozenset[str]) 
     """Return whether the last ``left`` significant words merely extend the statement, after a word like "in"."""
     places = [place for place, word in enumerate(spoken) if _tells(word, allowed)]
     return left == 0 or spoken[places[-left] - 1] in FUNCTION_WORDS - DIRECTIONS
-
-
-def _is_conditional(span: str) -> bool:
-    return bool(CONDITIONS & set(words(span)))
 
 
 def says_own_words(text: str, origin: Origin) -> bool:

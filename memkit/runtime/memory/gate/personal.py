@@ -331,10 +331,6 @@ def _is_personnummer(value: str) -> bool:
     return luhn(re.sub(r"\D", "", value)[-10:]) and not _is_moment(value)
 
 
-def _always(value: str) -> bool:
-    return True
-
-
 def _is_moment(value: str) -> bool:
     """Return whether a day and four digits read as a date and time: 20261121-1715."""
     return len(value) == 13 and value[8] == "-" and int(value[9:11]) < 24 and int(value[11:]) < 60
@@ -344,7 +340,7 @@ NATIONAL: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
     (
         "british_insurance_number",
         regex(r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]\b"),
-        _always,
+        lambda value: True,
     ),
     ("spanish_dni", regex(r"\b[XYZ0-9]\d{7}[A-Z]\b"), _is_dni),
     ("brazilian_cpf", regex(r"\b\d{3}\.\d{3}\.\d{3}-\d{2}\b"), _is_cpf),

@@ -165,7 +165,11 @@ class CorpusIndex:
         if self._format() != self._own_format:
             with self.database.transaction():
                 if self._format() != self._own_format:  # another process may have been faster
-                    self._recreate()
+                    for name in (*TABLES, *OWN_TABLES):
+                        self._sql.execute(f"DROP TABLE IF EXISTS {name}")
+                    for statement in (*SCHEMA, *WORDS_SCHEMA):
+                        self._sql.execute(statement)
+                    self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0,'')", (self._own_format,))
 
     def position(self) -> Position:
         """Return the position of this index."""
@@ -508,13 +512,6 @@ class CorpusIndex:
             return ""
         row = self._sql.execute("SELECT format FROM corpus").fetchone()
         return str(row[0]) if row else ""
-
-    def _recreate(self) -> None:
-        for name in (*TABLES, *OWN_TABLES):
-            self._sql.execute(f"DROP TABLE IF EXISTS {name}")
-        for statement in (*SCHEMA, *WORDS_SCHEMA):
-            self._sql.execute(statement)
-        self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0,'')", (self._own_format,))
 
 
 def _told(line: str, id: str) -> str:

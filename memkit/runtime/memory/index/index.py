@@ -131,7 +131,8 @@ class Index:
     def entered(self) -> Catalogue:
         """Return the same without entering the waiting lines."""
         if self._catalogue is None:
-            self._catalogue = self._opened_catalogue()
+            path = self._folder / "catalogue.sqlite" if self._folder else None
+            self._catalogue = self._whole(lambda: Catalogue(path, self._log.witness), path, self.remove)
         return self._catalogue
 
     def _let_go_of_gone(self) -> None:
@@ -380,10 +381,6 @@ class Index:
                 self._close_some(OPEN_AT_ONCE)
         self._open.move_to_end(name)
         return index
-
-    def _opened_catalogue(self) -> Catalogue:
-        path = self._folder / "catalogue.sqlite" if self._folder else None
-        return self._whole(lambda: Catalogue(path, self._log.witness), path, self.remove)
 
     def _whole(self, opened: Callable[[], Answer], path: Path | None, remove: Callable[[], None]) -> Answer:
         """Return the result of ``opened`` for ``path``, starting afresh if that file is damaged."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from heapq import nlargest
-from operator import itemgetter, mul
+from operator import attrgetter, itemgetter, mul
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..interface import Hit, Loser, RetrievalSettings, SearchReport, Weights
@@ -182,7 +182,9 @@ def _with_related(
                 else max(hit.parts["relevance"], weights[hit.id] * best)
             )
             parts = {**hit.parts, "relevance": more, "relation": weights[hit.id]}
-            scored.append((FoundRecord(hit.id, "live", (), 0, partial(_record_of, hit), is_turn=False), parts))
+            scored.append(
+                (FoundRecord(hit.id, "live", (), 0, partial(attrgetter("record"), hit), is_turn=False), parts)
+            )
     lost = []
     for corpus in corpora:
         for found in corpus.with_ids([id for id in weights if id not in here]):
@@ -199,10 +201,6 @@ def _with_related(
     chosen = {hit.id for hit in more_hits} | {one.id for one in lost}
     rest = [hit for hit in kept if hit.id not in chosen]
     return [*rest, *more_hits], [*timely, *lost, *(one for one in losers if one.id not in chosen)]
-
-
-def _record_of(hit: Hit) -> Record:
-    return hit.record
 
 
 def _past(corpus: CorpusIndex, terms: Sequence[str], moment: datetime) -> list[FoundRecord]:

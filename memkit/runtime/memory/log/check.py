@@ -286,7 +286,7 @@ class Sealed(NamedTuple):
 def sealed_lines(log: Log, sealer: Sealer) -> Sealed:
     """Return the state of a log's sealed lines, each damaged one by file and line."""
     lines, unreadable, problems = 0, 0, []
-    for path, number, data in _sealed_lines(log):
+    for path, number, data in (item for item in _parsed_lines(log, b'"sealed"') if is_sealed(item[2])):
         lines += 1
         try:
             unreadable += is_sealed(sealer.open(data))
@@ -298,10 +298,6 @@ def sealed_lines(log: Log, sealer: Sealer) -> Sealed:
 def clear_lines(log: Log) -> int:
     """Return how many lines of a log hold text of one user in clear."""
     return sum(is_to_hide(data) and not is_sealed(data) for _, _, data in _parsed_lines(log, b""))
-
-
-def _sealed_lines(log: Log) -> Iterator[tuple[str, int, Mapping[str, JSON]]]:
-    return (item for item in _parsed_lines(log, b'"sealed"') if is_sealed(item[2]))
 
 
 def _parsed_lines(log: Log, holding: bytes) -> Iterator[tuple[str, int, Mapping[str, JSON]]]:

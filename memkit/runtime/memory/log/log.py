@@ -64,7 +64,7 @@ def linked(
     """
     content = unplaced(data)
     text = encode_data(content).encode("utf-8", "surrogatepass")
-    salt = _own_salt(text, parent, by, key) if key else _random()
+    salt = _own_salt(text, parent, by, key) if key else os.urandom(SALT).hex()
     own = _digest(text, parent, salt, by)
     place = {"link": _link_text(parent, own), "salt": salt} | ({"relinked": by} if by else {})
     return content | place, Link(own, parent, _body(text))
@@ -152,10 +152,6 @@ def _own_salt(text: bytes, parent: bytes, by: str, key: bytes) -> str:
     keyed = blake2b(b"memkit: salt\n", digest_size=SALT, key=key)
     keyed.update(b"%s\n%s\n%s" % (parent, by.encode(), text))
     return keyed.hexdigest()
-
-
-def _random() -> str:
-    return os.urandom(SALT).hex()
 
 
 def _digest(text: bytes, parent: bytes, salt: str, by: str) -> bytes:

@@ -192,7 +192,11 @@ class _RecordState:
         if event.op in ("confirm", "contradict", "evidence"):
             self._weigh(event)
         elif event.op in ("approve", "reject"):
-            self._judge(event)
+            self.record = with_fields(self.record, {"trust": "verified" if event.op == "approve" else "rejected"})
+            self.allowed = False
+            if event.op == "approve":
+                self.record = self.record._replace(taint=())
+                self._reopen()
         elif event.op == "update":
             kept = {key: value for key, value in event.fields.items() if key in CHANGEABLE and value is not None}
             self.record = with_fields(self.record, kept)
@@ -208,13 +212,6 @@ class _RecordState:
 
     def _reopen(self) -> None:
         self.closed, self.closed_at, self.taken_back = "", None, False
-
-    def _judge(self, event: Event) -> None:
-        self.record = with_fields(self.record, {"trust": "verified" if event.op == "approve" else "rejected"})
-        self.allowed = False
-        if event.op == "approve":
-            self.record = self.record._replace(taint=())
-            self._reopen()
 
     def _weigh(self, event: Event) -> None:
         person = event.actor in PERSONS

@@ -481,6 +481,8 @@ def _says_something(data: Mapping[str, JSON]) -> bool:
 
 
 SHARED = "shared"
+SHARING = "-shared"
+"""Suffix of the writer name for shared lines: a chain that not everyone may read whole is of little use."""
 
 
 def corpus_of(data: Mapping[str, JSON]) -> str:

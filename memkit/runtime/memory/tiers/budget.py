@@ -123,19 +123,15 @@ def estimate(text: str) -> int:
     if not text:
         return 0
     content = text.encode(errors="replace")
-    total = _weight_of_bytes(content)
-    total += 0.72 * len(WORD.findall(text))
-    total += 0.054 * sum(len(word) - 8 for word in LONG_WORD.findall(text))
-    total += 0.76 * sum(map(len, LONG_RUN.findall(text))) + 0.73 * len(SPACES.findall(text))
-    return max(1, min(len(content), int(total * 1.05) + 1))
-
-
-def _weight_of_bytes(content: bytes) -> float:
     lower, capitals, digits = (_how_many(content, kind) for kind in (LOWER, CAPITALS, DIGITS))
     lines = content.count(b"\n")
     others = len(content) - _how_many(content, UNCOUNTED) - lower - capitals - digits - lines
     ascii_weight = 0.114 * lower + 0.265 * capitals + 0.90 * digits + 4 * lines + 0.73 * others
-    return ascii_weight + sum(weight * _how_many(content, leads) for weight, leads in LEADS.items())
+    total = ascii_weight + sum(weight * _how_many(content, leads) for weight, leads in LEADS.items())
+    total += 0.72 * len(WORD.findall(text))
+    total += 0.054 * sum(len(word) - 8 for word in LONG_WORD.findall(text))
+    total += 0.76 * sum(map(len, LONG_RUN.findall(text))) + 0.73 * len(SPACES.findall(text))
+    return max(1, min(len(content), int(total * 1.05) + 1))
 
 
 def _how_many(content: bytes, kind: bytes) -> int:

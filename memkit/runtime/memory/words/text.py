@@ -134,16 +134,12 @@ def _without_past(word: str) -> str:
     for ending in ("ed", "ing"):
         base = word.removesuffix(ending)
         if base != word and "v" in shape(base):
-            return _mended(base)
+            if base.endswith(("at", "bl", "iz")):
+                return base + "e"
+            if base[-1:] == base[-2:-1] and base[-1] not in "aeioulsyz":
+                return base[:-1]
+            return base + "e" if measure(base) == 1 and _ends_short(base) else base
     return word
-
-
-def _mended(base: str) -> str:
-    if base.endswith(("at", "bl", "iz")):
-        return base + "e"
-    if base[-1:] == base[-2:-1] and base[-1] not in "aeioulsyz":
-        return base[:-1]
-    return base + "e" if measure(base) == 1 and _ends_short(base) else base
 
 
 def _ends_short(base: str) -> bool:

@@ -288,7 +288,13 @@ def read_conversation(body: Any, version: str, *, counting: bool = False) -> Con
     _check_fields(body, version, counting=counting)
     model = text_of(body, "model", "")
     if not counting:
-        _check_max_tokens(body)
+        value = body.get("max_tokens")
+        if "max_tokens" not in body:
+            raise wrong("max_tokens", "Field required")
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise wrong("max_tokens", "Input should be a valid integer")
+        if value < 1:
+            raise wrong("max_tokens", "Input should be greater than or equal to 1")
     stream = body.get("stream", False)
     if not isinstance(stream, bool):
         raise wrong("stream", "Input should be a valid boolean")
@@ -313,17 +319,6 @@ def _check_fields(body: Mapping[str, Any], version: str, *, counting: bool) -> N
             raise wrong(name, f"sampling parameters are not supported from version {WITHOUT_SAMPLING} on")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
             raise wrong(name, f"Input should be a number from 0 to {most:g}")
-
-
-def _check_max_tokens(body: Mapping[str, Any]) -> None:
-    """Refuse a request that does not say how long the answer may be."""
-    value = body.get("max_tokens")
-    if "max_tokens" not in body:
-        raise wrong("max_tokens", "Field required")
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise wrong("max_tokens", "Input should be a valid integer")
-    if value < 1:
-        raise wrong("max_tokens", "Input should be greater than or equal to 1")
 
 
 CLIENTS_OWN: Mapping[str, str] = {"memory_20250818": "memory"}

@@ -164,7 +164,9 @@ def read_run(body: Any, *, with_thread: bool = False) -> RunOrder:
     if body.get("model") is not None:
         text_of(body, "model", "model")
     for key, least in (("max_prompt_tokens", 256), ("max_completion_tokens", 256)):
-        _optional_number(body, key, least)
+        value = body.get(key)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+            raise wrong(key, f"expected a whole number from {least}")
     return RunOrder(
         assistant_id=text_of(body, "assistant_id", "assistant_id"),
         instructions=body.get("instructions"),
@@ -221,12 +223,6 @@ def _optional_text(body: Mapping[str, Any], key: str, longest: int) -> None:
     value = body.get(key)
     if value is not None and (not isinstance(value, str) or len(value) > longest):
         raise wrong(key, f"expected a string of up to {longest} characters")
-
-
-def _optional_number(body: Mapping[str, Any], key: str, least: int) -> None:
-    value = body.get(key)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-        raise wrong(key, f"expected a whole number from {least}")
 
 
 def _last_messages(strategy: Any) -> int | None:

@@ -242,7 +242,9 @@ class Run:
         self._ready_at = 0.0 if at_once else time.monotonic() + answer.delay
         taken = {call.id for step in self.thread.steps() for call in step.calls}
         self._answer = replace(answer, calls=_named(answer.calls, taken))
-        self._count(asked, answer)
+        read, said = asked.tokens, answer.tokens
+        for key, count in (("prompt_tokens", read), ("completion_tokens", said), ("total_tokens", read + said)):
+            self.usage[key] += count
 
     def cancel(self) -> None:
         """Begin to end the run."""
@@ -324,11 +326,6 @@ class Run:
         name = {"in_progress": "started_at"}.get(status, f"{status}_at")
         self.times.setdefault(name, now())
         yield f"thread.run.{status}", self.body()
-
-    def _count(self, asked: Conversation, answer: Answer) -> None:
-        read, said = asked.tokens, answer.tokens
-        for key, count in (("prompt_tokens", read), ("completion_tokens", said), ("total_tokens", read + said)):
-            self.usage[key] += count
 
     # --- what a client sees
 

@@ -79,17 +79,13 @@ def read_item(data: Any, param: str) -> Item:
     if not isinstance(kind, str) or kind not in _READERS:
         raise unsupported_value(f"{param}.type", kind, list(_READERS))
     check_known(data, FIELDS[kind], param)
-    _check_id(data, kind, param)
-    choice_of(data, "status", STATES, f"{param}.status")
-    kept = {key: data[key] for key in ("id", "status") if data.get(key) is not None}
-    return {"type": kind, **kept, **_READERS[kind](data, param)}
-
-
-def _check_id(data: Mapping[str, Any], kind: str, param: str) -> None:
     item_id = value_of(data, "id", str, f"{param}.id")
     prefix = PREFIXES.get(kind, "")
     if item_id is not None and not item_id.startswith(prefix):
         raise wrong(f"{param}.id", f"{item_id!r}. Expected an ID that begins with '{prefix}'")
+    choice_of(data, "status", STATES, f"{param}.status")
+    kept = {key: data[key] for key in ("id", "status") if data.get(key) is not None}
+    return {"type": kind, **kept, **_READERS[kind](data, param)}
 
 
 def _message(data: Mapping[str, Any], param: str) -> Item:
@@ -184,20 +180,16 @@ def to_messages(items: Iterable[Item]) -> list[Message]:
     messages: list[Message] = []
     for item in items:
         if item["type"] == "function_call":
-            _add_call(messages, item)
+            call = Call(item["name"], parsed(item["arguments"]), item["call_id"], item["arguments"])
+            if not messages or messages[-1].role != "assistant":
+                messages.append(Message("assistant"))
+            messages[-1] = Message("assistant", messages[-1].text, (*messages[-1].calls, call))
         elif item["type"] == "function_call_output":
             messages.append(Message("tool", text_of(item["output"]), call_id=item["call_id"]))
         elif item["type"] == "message":
             role = "system" if item["role"] == "developer" else item["role"]
             messages.append(Message(role, text_of(item["content"])))
     return messages
-
-
-def _add_call(messages: list[Message], item: Item) -> None:
-    call = Call(item["name"], parsed(item["arguments"]), item["call_id"], item["arguments"])
-    if not messages or messages[-1].role != "assistant":
-        messages.append(Message("assistant"))
-    messages[-1] = Message("assistant", messages[-1].text, (*messages[-1].calls, call))
 
 
 def text_of(content: str | Sequence[Mapping[str, Any]]) -> str:
