@@ -10,7 +10,7 @@ import ast
 import json
 import re
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from memkit.runtime.guard.core import Guard
 from memkit.runtime.host.terminal import harmless, one_line
 from memkit.runtime.loop.interface import DeclaredTool
 from memkit.runtime.memory.tiers.sessions import SessionTurn
+from memkit.skills.takeover import skill_text
 
 _CALL = re.compile(r"^\[called (?P<name>\S+) (?P<args>\{.*\})\]$")
 _RESULT = re.compile(r'^<data \S+ from="(?P<name>[^"]+)">')
@@ -109,23 +110,25 @@ def draft_text(
     calls = worked[:MOST_STEPS]
     used = list(dict.fromkeys(call.tool for call in calls))
     names = _Names()
-    steps = [_step(call, tools[call.tool], names) for call in calls]
-    return "\n".join(
-        [
-            f"# Drafted from {_share(len(calls), len(worked))}what worked in a session.",
-            f"name: {name}",
-            f"description: {_quoted(_description(used, tools))}",
-            "when_to_use:",
-            '  - "Say in which situation to reach for it."',
-            "steps:",
-            *(f"  - {_quoted(step)}" for step in steps),
-            f"required_tools: [{', '.join(_quoted(tool) for tool in used)}]",
-            *_list("safety_checks", _safety(calls, guard)),
-            *_examples(asked if quote else ()),
-            *_checks(used, guard),
-            "",
-        ]
-    )
+    data: dict[str, Any] = {
+        "name": name,
+        "description": _description(used, tools),
+        "when_to_use": ["Say in which situation to reach for it."],
+        "steps": [_step(call, tools[call.tool], names) for call in calls],
+        "required_tools": used,
+        "safety_checks": _safety(calls, guard),
+        "examples": [_example(one) for one in asked if quote and one.words.strip()],
+        "checks": [_check(tool, guard) for tool in used],
+    }
+    share = "" if calls == worked else f"the first {len(calls)} of {len(worked)} calls of "
+    said = {key: _harmless(value) for key, value in data.items() if value}
+    return f"# Drafted from {share}what worked in a session.\n{skill_text(said)}"
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _harmless(item) for key, item in value.items()}
+    return harmless(value) if isinstance(value, str) else [_harmless(item) for item in value]
 
 
 def default_name(asked: Sequence[WorkedRequest]) -> str:
@@ -137,10 +140,6 @@ def default_name(asked: Sequence[WorkedRequest]) -> str:
 def _description(used: Sequence[str], tools: Mapping[str, DeclaredTool]) -> str:
     parts = "; ".join(f"{tool}: {one_line(tools[tool].description, 120).rstrip('.')}" for tool in used)
     return f"Does in order what worked in a session, with {parts}."[:1024]
-
-
-def _share(told: int, worked: int) -> str:
-    return "" if told == worked else f"the first {told} of {worked} calls of "
 
 
 def _step(call: WorkedCall, tool: DeclaredTool, names: _Names) -> str:
@@ -176,28 +175,12 @@ def _rule(guard: Guard, name: str) -> str:
     return next((advice.rule for advice in guard.advice() if advice.name == name), name)
 
 
-def _examples(asked: Sequence[WorkedRequest]) -> Iterator[str]:
-    quoted = [one for one in asked if one.words.strip()]
-    if quoted:
-        yield "examples:"
-    for one in quoted:
-        yield f"  - input: {_quoted(one_line(one.words, 300))}"
-        yield f"    approach: {_quoted('Calls ' + ', then '.join(call.tool for call in one.calls) + '.')}"
+def _example(one: WorkedRequest) -> dict[str, str]:
+    called = ", then ".join(call.tool for call in one.calls)
+    return {"input": one_line(one.words, 300), "approach": f"Calls {called}."}
 
 
-def _checks(used: Sequence[str], guard: Guard) -> Iterator[str]:
-    """Yield checks that hold today: a policy that comes to decide otherwise about a bare call makes them fail."""
-    yield "checks:"
-    for tool in used:
-        yield f"  - name: {_quoted(f'the policies on {tool} are as they were')}"
-        yield f"    call: {{tool: {_quoted(tool)}}}"
-        yield f"    expect: {guard.decide(tool, {}, {}).decision}"
-
-
-def _list(key: str, items: Sequence[str]) -> list[str]:
-    return [f"{key}:", *(f"  - {_quoted(item)}" for item in items)] if items else []
-
-
-def _quoted(text: str) -> str:
-    """Return a YAML double-quoted scalar; JSON's form is one where every character is printable."""
-    return json.dumps(harmless(text), ensure_ascii=False)
+def _check(tool: str, guard: Guard) -> dict[str, Any]:
+    """Return a check that holds today: a policy that comes to decide otherwise about a bare call makes it fail."""
+    decision = guard.decide(tool, {}, {}).decision
+    return {"name": f"the policies on {tool} are as they were", "call": {"tool": tool}, "expect": decision}

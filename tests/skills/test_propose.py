@@ -125,7 +125,7 @@ def test_a_draft_has_no_word_of_what_was_said(teller: Teller) -> None:
     assert "zanzibar" not in text and "bob" not in text and "s1" not in text
     assert "zanzibar" not in git(teller.store, "log", "-p", "--all")
     quoted = teller.propose("--name", "greet", "--quote", "--dry-run")["data"]
-    assert 'input: "send zanzibar to bob"' in quoted["text"] and quoted["branch"] is None
+    assert "input: send zanzibar to bob" in quoted["text"] and quoted["branch"] is None
 
 
 def test_what_a_policy_says_on_the_calls_becomes_a_safety_check(
