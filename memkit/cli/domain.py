@@ -221,8 +221,6 @@ def rollback(front: Front, name: str, version: str) -> None:
     answer_rollback(front, root, roll_back(root, DOMAIN, name, version, accept=partial(accept_domain, root)))
 
 
-# ``memkit domain convert``.
-
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 

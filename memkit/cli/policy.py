@@ -196,8 +196,6 @@ def rollback(front: Front, name: str, version: str) -> None:
     answer_rollback(front, root, roll_back(root, POLICY, name, version, accept=accept_policy))
 
 
-# ``memkit policy check``.
-
 _STOPS = ("deny", "ask")
 
 
@@ -217,8 +215,6 @@ def check(front: Front, tool: str, args: tuple[str, ...], context: tuple[str, ..
     ok = checked.verdict.decision not in _STOPS
     front.answer(checked_data(checked), checked_lines(checked), ok=ok, diagnostics=findings, signs=True)
 
-
-# ``memkit policy export``.
 
 _SAID = {
     "exact": "as it is",

@@ -103,8 +103,6 @@ def _survivors_data(report: MutationReport) -> list[dict[str, Any]]:
     ]
 
 
-# ``memkit policy test``.
-
 _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 
 
@@ -361,8 +359,6 @@ def _count_row(name: str, numbers: Sequence[str], width: int) -> ListRow:
 
 _MOST_LISTED = 20
 
-
-# ``memkit policy diff``.
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 

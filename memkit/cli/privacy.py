@@ -77,8 +77,6 @@ def _set(front: Front, user: str | None, *, granted: bool) -> None:
     )
 
 
-# ``memkit key``: the keys of a store, which are kept outside git.
-
 PASSPHRASE = "MEMKIT_PASSPHRASE"
 passphrase_option = click.option(
     "--passphrase-file",

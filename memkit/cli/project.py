@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from memkit.generate.update.merging import FileAction
     from memkit.use_cases.update_project import Update
 
-# ``memkit gen``: render the agent into a project.
 
 _SKILLS = ("virtual-memory", "hybrid-planner")
 _KEY = re.compile(r"[a-z_][a-z0-9_]*")
@@ -163,8 +162,6 @@ def _lines(done: Update) -> Iterator[str]:
         yield f"Conflicts: {len(done.conflicts)}.{unmarked}"
     yield f"Take it back: memkit update {shell_word(str(done.project))} --undo"
 
-
-# ``memkit targets``: list the render targets.
 
 OWN = "memkit-agent"
 

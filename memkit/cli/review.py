@@ -13,8 +13,6 @@ from memkit.review.text import difference_data, difference_lines, markdown, page
 from memkit.store.files import write_whole
 from memkit.store.layout import find_store
 
-# ``memkit diff``: what changed between two commits, or since one, by meaning.
-
 SHOWN = 40
 """The most changes of one skill, policy or user that are printed."""
 

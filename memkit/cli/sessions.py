@@ -66,8 +66,6 @@ def age(at: str, now: datetime) -> str:
     return next((f"{seconds // size:.0f} {unit} ago" for size, unit in _UNITS if seconds >= size), "now")
 
 
-# ``memkit sessions list``, ``search`` and ``show``.
-
 limit_option = click.option("--limit", type=click.IntRange(min=1), help="How many at most (default: all).")
 
 

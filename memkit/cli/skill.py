@@ -95,8 +95,6 @@ def search(front: Front, query: str, limit: int) -> None:
     front.answer({"results": [{**summary(found), "score": score} for found, score in hits]}, lines)
 
 
-# ``memkit skill new``, ``check``, ``commit`` and ``rollback``.
-
 skip_option = click.option("--skip-checks", is_flag=True, help="Commit without running the skill's checks.")
 
 
@@ -246,9 +244,6 @@ def propose(
             f"Review: git diff HEAD...{made.branch}    Take it: git merge {made.branch}",
         ]
     front.answer(data, lines)
-
-
-# ``memkit skill export`` and ``import``: skills to and from other tools.
 
 
 _PROFILES = ("agentskills", "claude-code")

@@ -73,9 +73,6 @@ def _occasion(event: Mapping[str, Any]) -> dict[str, Any]:
     return {key: event.get(key) for key in ("at", "actor", "user_id", "session_id", "turn_id", "query")}
 
 
-# Say who wrote what is known of a record, and which commit brought it.
-
-
 @dataclass(frozen=True)
 class BlamedLine:
     """A line of the archive about a record, and its origin."""
@@ -158,9 +155,6 @@ def _line(data: Mapping[str, JSON], op: str, path: str, number: int) -> BlamedLi
     return BlamedLine(op, record.created_at, record.actor, record.session_id, path, number)
 
 
-# Count records.
-
-
 @dataclass(frozen=True)
 class Statistics:
     """The contents of the archive in numbers."""
@@ -186,8 +180,6 @@ def count_memory(workspace: Workspace, *, user: str | None = None) -> Statistics
         most_used=tuple(archive.most_used(user)) if user is not None else (),
     )
 
-
-# Say why a turn of a session went as it did, from what was recorded then.
 
 WRITES = ("write", "merge", "quarantine", "refusal", "supersede", "core", "reject")
 

@@ -36,8 +36,6 @@ from memkit.store.yaml import Document, load_yaml
 from memkit.store.yaml_edit import Part
 from memkit.use_cases.files import Committed, commit_file, draft_file, draft_text
 
-# List the planning domains of a store.
-
 
 @dataclass(frozen=True)
 class ListedDomain:

@@ -34,8 +34,6 @@ from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST
 from memkit.store.trust import Trust
 
-# Evolve a program, judged by its evaluator alone.
-
 
 @dataclass(frozen=True)
 class EvolutionRequest:

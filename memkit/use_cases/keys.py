@@ -15,8 +15,6 @@ from memkit.runtime.memory.log.clone import lock_file
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, locked
 from memkit.workspace import Workspace
 
-# List the keys of a store that are on this machine.
-
 
 @dataclass(frozen=True)
 class KeyOwner:
@@ -95,9 +93,6 @@ def _write_new(file: Path, content: bytes) -> None:
         raise EnvironmentFault(f"{file} cannot be written: {error.strerror}.") from error
 
 
-# Import keys that were exported on another machine.
-
-
 def import_keys(workspace: Workspace, file: Path, passphrase: str) -> tuple[str, int, int]:
     """Add the keys in ``file`` to those on this machine; all of them, or none if one would replace another.
 
@@ -139,9 +134,6 @@ def _read(file: Path) -> bytes:
 def _named(workspace: Workspace, names: list[str]) -> str:
     users = {workspace.keys.mark(user): user for user in workspace.archive.users()}
     return ", ".join("the store itself" if name == STORE else str(users.get(name, name)) for name in names)
-
-
-# Destroy a user's key, so that nobody on this machine can read what was sealed with it.
 
 
 def destroy_key(workspace: Workspace, user: str, *, confirm: Callable[[], None]) -> tuple[int, list[str]]:

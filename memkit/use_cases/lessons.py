@@ -37,8 +37,6 @@ from memkit.store.layout import checked_name
 from memkit.store.yaml import load_yaml
 from memkit.store.yaml_edit import edited
 
-# List the learned methods of a store.
-
 
 @dataclass(frozen=True)
 class Listed:
@@ -77,9 +75,6 @@ def _listed(root: Path, name: str) -> Listed:
         left_out.append(str(error))
     refused = Counter(entry["task"] for entry in entries(shelf.gaps))
     return Listed(name, shelf.shown, tuple(shelf.entries()), tuple(left_out), tuple(shelf.rejected()), dict(refused))
-
-
-# Put what a planner learned on the domain's shelf, for a person to review.
 
 
 @dataclass(frozen=True)
@@ -182,9 +177,6 @@ def _body(lessons: Sequence[LearnedMethod], source: ProposedBy) -> str:
     asked = source.provider + (f", {source.model}" if source.model else "")
     tasks = ", ".join(f"'{lesson.source.gap.task}'" for lesson in lessons)
     return f"Proposed by {asked} for {tasks}. Read the conditions before promoting it.\n"
-
-
-# Promote a learned method: a person moves it into the domain's own file.
 
 
 @dataclass(frozen=True)

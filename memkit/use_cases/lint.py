@@ -17,8 +17,6 @@ from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.store.files import write_whole
 from memkit.store.layout import schema_files
 
-# Check a store, or some files of one.
-
 
 @dataclass(frozen=True)
 class Fixing:

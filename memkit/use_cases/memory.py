@@ -46,8 +46,6 @@ def put_value(workspace: Workspace, key: str, value: str, *, user: str) -> Decis
     return decision
 
 
-# Print the write gate's decision.
-
 HOW_TO_AGREE = "Once the user agrees: memkit consent grant --user NAME"
 
 
@@ -113,9 +111,6 @@ def update_record(
     return waits
 
 
-# Reword a record by what a person says about it.
-
-
 def refine_record(
     workspace: Workspace,
     id: str,
@@ -176,8 +171,6 @@ def merge_records(
         workspace.commit_memory(added=1 + len(set(ids)))
     return decision
 
-
-# Say what became of a record, or of an edit of core memory.
 
 LIVE = ("live",)
 SAID_OF = {
@@ -422,8 +415,6 @@ def edited_core(now: str, old: str, new: str) -> str:
         raise NegativeAnswer("Nothing was changed: that would leave the section empty. Say what should stand there.")
     return changed
 
-
-# Bring back an earlier version of a core section.
 
 HIDDEN = ("quarantined", "rejected")
 

@@ -46,8 +46,6 @@ from memkit.store.files import write_whole
 from memkit.store.yaml import load_yaml
 from memkit.use_cases.lessons import ProposedBy, keep_lessons
 
-# Plan a task of a domain, with the help of a model if no method applies and one was named.
-
 NOT_KEPT = "What was learned is not kept: this is no domain of a store. Name a file with --learned FILE."
 
 
@@ -262,8 +260,6 @@ def draw_plan(result: Result, title: str, form: Form, path: Path) -> Drawing:
     write_whole(path, drawing.text.encode("utf-8"))
     return drawing
 
-
-# Verify a plan against its domain and problem.
 
 _NUMBERED = re.compile(r"\d+[.:]\s+|\d+\.\d+:\s*(?=\()")
 """A number or a time before a step."""

@@ -94,9 +94,6 @@ def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
             )
 
 
-# Ask the policies about one tool call.
-
-
 class PlacedGround(NamedTuple):
     """A condition that a verdict rests on, with its place."""
 
@@ -243,8 +240,6 @@ def count_verdicts(workspace: Workspace, name: str | None = None) -> list[Usage]
         raise NotFound(f"There is no policy {name!r}, and none matched a call.{hint}")
     return named
 
-
-# Export the policies of a store in the language of another tool.
 
 Losses = Literal["report", "refuse", "tighten"]
 LOSSES: tuple[Losses, ...] = ("report", "refuse", "tighten")

@@ -65,8 +65,6 @@ def _others(name: str, result: TableResult) -> str:
     return max(effects, key=strength, default="allow")
 
 
-# Find mistakes in the policies of a store.
-
 _SAMPLES: Mapping[str, Any] = {
     "string": "x",
     "integer": 1,
@@ -166,9 +164,6 @@ def _baseline(path: Path) -> Iterator[AcceptedConflict]:
 _OF_BASELINE: Mapping[str, type] = {"kind": str, "policies": list, "reason": str}
 
 
-# Say what the policies decide about a list of calls.
-
-
 @dataclass(frozen=True)
 class CoveredCall:
     """One line of a corpus with the decision about it."""
@@ -260,9 +255,6 @@ def _value(rule: Any) -> Any:
     if isinstance(choices, list) and choices:
         return choices[0]
     return _SAMPLES.get(kind if isinstance(kind, str) else "string", _SAMPLES["string"])
-
-
-# Find the calls that two sets of policies decide differently.
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 MOST_REPLACED = 20
 """The most records listed that one text would replace."""
 
-# Search long-term memory.
-
 
 class Back(NamedTuple):
     """How far a question looks back."""
@@ -96,9 +94,6 @@ def hit_data(hit: Hit, taint: Sequence[str], *, explain: bool = False) -> dict[s
     data = {key: full.get(key) for key in HIT_KEYS} | {"score": hit.score}
     data |= {"tags": list(hit.record.tags), "taint": list(taint)}
     return data | {"parts": dict(hit.parts)} if explain else data
-
-
-# Find one record, with its state and history.
 
 
 def value_under(workspace: Workspace, key: str, user: str) -> Record:

@@ -175,8 +175,6 @@ def _writers(side: StoreSide) -> set[str]:
     return {shard_writer(path)[0] for path in side.files if SHARD.fullmatch(path)}
 
 
-# Merge or drop a draft of memkit's on a branch: a skill, a consolidation, conclusions.
-
 DRAFTS = ("skill-", "consolidate-", "reflect-")
 
 

@@ -33,9 +33,6 @@ def search_sessions(workspace: Workspace, query: str, *, user: str) -> list[tupl
     return workspace.recall.ranked(query, user)
 
 
-# Show what is kept of a session: what was said, which tools were called, what long-term memory took from it.
-
-
 @dataclass(frozen=True)
 class SessionAccount:
     """Everything that is kept of one session."""
@@ -74,8 +71,6 @@ def show_session(workspace: Workspace, word: str, *, user: str) -> SessionAccoun
     )
 
 
-# Give a session a name.
-
 LONGEST = 80
 """The most characters in a name."""
 
@@ -111,9 +106,6 @@ def require_name(workspace: Workspace, name: str, *, user: str, session: str | N
             raise UsageError(
                 f"{name!r} is session {other.session!r:.60} already. Go on with it by --session, or remove it."
             )
-
-
-# Remove sessions from this machine.
 
 
 @dataclass(frozen=True)

@@ -105,9 +105,6 @@ def roll_back_skill(root: Path, name: str, version: str, *, checked: bool = True
     return roll_back(root, SKILL, name, version, accept=accept)
 
 
-# Export a skill as an agent skill.
-
-
 @dataclass(frozen=True)
 class Exported:
     """Where a skill was written, and whether its trigger was shortened."""
@@ -200,9 +197,6 @@ def count_runs(workspace: Workspace, name: str | None = None) -> list[RunStatist
         raise NotFound(f"There is no skill {name!r}, and none was run.{suggestion(name, known)}")
     wanted = known if name is None else [name]
     return [statistics(each, workspace.skill_runs.runs(each)) for each in wanted]
-
-
-# Scan a skill from elsewhere before an agent gets it; nothing in it is unpacked or run.
 
 
 @dataclass(frozen=True)

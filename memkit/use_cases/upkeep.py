@@ -51,8 +51,6 @@ from memkit.workspace import Workspace, open_workspace
 if TYPE_CHECKING:
     from memkit.runtime.backends.postgres import PostgresLog
 
-# Run the forgetting cycle.
-
 
 @dataclass(frozen=True)
 class Sweep:
@@ -95,8 +93,6 @@ def sweep_memory(workspace: Workspace, *, user: str | None = None, dry_run: bool
         counts=workspace.archive.drop_stale_counts(),
     )
 
-
-# Summarise and deduplicate memory on a branch that a person reviews and merges.
 
 UNCOMMITTED = "Memory that is not committed yet was not looked at: run 'memkit commit' first."
 
@@ -401,9 +397,6 @@ def _account(workspace: Workspace, done: Consolidated) -> None:
     workspace.audit.append(event | {"reason": f"{len(done.superseded)} superseded, {len(done.dropped)} dropped"})
 
 
-# Check every line of the archive and what sessions left, and repair what can be repaired.
-
-
 _TAKEN_AWAY = "No commit has a genuine line for it, so it was taken away; its bytes are kept in this clone's state."
 
 
@@ -487,9 +480,6 @@ def _united(workspace: Workspace, found: Iterable[ShardProblem], heads: Path | N
 def check_signatures(workspace: Workspace, since: str, signers: Path) -> list[ShardProblem]:
     """Return the commits since ``since`` that changed memory, policies or skills without an allowed signature."""
     return unsigned_commits(workspace.git, since, signers)
-
-
-# Adopt, in a person's name, what was changed or is gone.
 
 
 @dataclass(frozen=True)
@@ -625,9 +615,6 @@ def merge_written_files(base: Path, ours: Path, theirs: Path) -> list[Clash]:
     else:
         git.run(*(word for word in words if word != "-p"), check=False)
     return clashes
-
-
-# Migrate a store to the format that this version writes.
 
 
 @dataclass(frozen=True)

@@ -314,8 +314,6 @@ def _listed(counts: Counter[str]) -> str:
     return ", ".join(listed) or "nothing new"
 
 
-# ``memkit memory erase``: remove everything held on a user, and prove it.
-
 TRACED = (
     "Words that were removed still stand where a trace is named. Read each place: what memkit wrote, such as outputs/,",
     "can be deleted and made again; quotes in files of people are for you to take out, or for --redact; lines of other",

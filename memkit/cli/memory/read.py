@@ -328,8 +328,6 @@ def _hit_lines(hit: Hit, marks: Sequence[str], *, explain: bool) -> list[str]:
     return lines
 
 
-# ``memkit memory why``: the account of one record's recalls.
-
 _REASONS = {
     "scope": "it belongs to another session or agent",
     "tombstone": "it was rejected",
@@ -437,8 +435,6 @@ def _blame_lines(line: BlamedLine, without: str) -> list[str]:
         ListRow(ListCell(one_line(brought, 140)), indent=4),
     ]
 
-
-# ``memkit memory stats``: count memories, and find problems.
 
 IDS_NAMED = 3
 """Ids printed of each kind of problem; --json lists all."""

@@ -54,8 +54,6 @@ def given_text(text: str) -> str:
         raise UsageError(f"Standard input is not UTF-8 at byte {error.start}.") from None
 
 
-# ``memkit memory add``: offer one fact to the write gate.
-
 SCOPE_HELP = "Who may see it: its user, one session of theirs, the agent of this store, or everybody."
 
 
