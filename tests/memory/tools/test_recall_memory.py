@@ -106,6 +106,13 @@ def test_a_later_process_finds_the_turns(tmp_path: Path, clock: Clock) -> None:
     assert RecallMemory(tmp_path, clock).search("espresso", "alice")[0].text == "espresso"
 
 
+def test_a_folder_may_be_named_by_a_text(tmp_path: Path) -> None:
+    """As everywhere that memory is kept in a folder."""
+    RecallMemory(str(tmp_path / "turns")).append("ada", "s", 1, "user", "My dog is called Rex")
+
+    assert [turn.text for turn in RecallMemory(tmp_path / "turns").search("dog", "ada")] == ["My dog is called Rex"]
+
+
 def test_files_do_not_grow_without_bound(tmp_path: Path, clock: Clock) -> None:
     """A file is rewritten once it holds more than allowed and some slack, and stays private."""
     recall = RecallMemory(tmp_path, clock, max_items=10)

@@ -130,7 +130,7 @@ class RecallMemory:
 
     def __init__(
         self,
-        path: Path | None = None,
+        path: Path | str | None = None,
         clock: Callable[[], datetime] = utc_now,
         ttl: float = 7 * 86400.0,
         max_items: int = 1000,
@@ -140,7 +140,7 @@ class RecallMemory:
     ) -> None:
         self._similar = similar
         self._sealer = sealer or NoSealer()
-        self._path = path
+        self._path = None if path is None else Path(path)
         self._clock = clock
         self._ttl = timedelta(seconds=ttl)
         self._max_items = max_items
