@@ -88,7 +88,10 @@ class Memory:
 
     @pytest.mark.process
     def test_core_memory_is_current_on_the_next_model_call(self, talk: Talk) -> None:
-        """What a tool writes into it stands in the system prompt of the very next call, and of later processes."""
+        """What a tool writes into it stands in the system prompt of the very next call, and of later processes.
+
+        Assistants v2 freezes the instructions of a run: until it ends, the change stands in the output of the tool.
+        """
         script = [
             {"tool": "core_memory_append", "args": {"section": "human", "text": "I work in the lighthouse"}},
             "Good to know.",
@@ -98,7 +101,8 @@ class Memory:
 
         before, after = talk.system_prompts()
         assert "I work in the lighthouse" not in before
-        assert "I work in the lighthouse" in after
+        is_frozen = talk.wire.protocol == "assistants"
+        assert "I work in the lighthouse" in (talk.results()[0] if is_frozen else after)
         talk.elsewhere("Hello!", ["Good to know."])
         assert "I work in the lighthouse" in talk.system_prompts()[0]
 
