@@ -1,1 +1,1 @@
-"""Render an agent into a project: targets, composition, quoting and the way into place."""
+"""Render an agent into a project: targets, composition, quoting and putting it in place."""

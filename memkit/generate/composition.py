@@ -1,4 +1,4 @@
-"""Put a template together: what every target shares, the target's own files, the runtime and the compiled store.
+"""Assemble a template: the shared files of all targets, the target's own files, the runtime and the compiled store.
 
 Only files whose path holds a template (``.jinja`` at the end, or a condition in the name) go through copier, which
 starts git for every file that it writes. Everything else is copied byte for byte.
@@ -31,7 +31,7 @@ from memkit.skills.sheet import kebab_case
 
 COMPILED = "agent/compiled"
 VENDOR = "vendor"
-"""Where a project keeps the runtime."""
+"""The folder of a project that holds the runtime."""
 _PROJECT = "project"
 _TEMPLATE = ".jinja"
 
@@ -45,20 +45,20 @@ class Order:
     answers: Mapping[str, str]
     runtime: Runtime
     wheel: RuntimeWheel | None = None
-    """What to put into ``vendor/``; None where only the owner's files are wanted."""
+    """The wheel to put into ``vendor/``; None if only the owner's files are wanted."""
     store: str | None = None
-    """The way from the project to the store."""
+    """The path from the project to the store."""
     templates: Stamp | None = None
-    """What to call the templates; None for the release that they are of."""
+    """The name of the templates' version; None for the release that they belong to."""
 
     @property
     def chosen(self) -> Target:
-        """The target as the answers make it."""
+        """The target adjusted to the answers."""
         return self.target.answered(self.answers)
 
 
 def compose(order: Order, template: Path, project: Path) -> None:
-    """Write what has to be rendered into the empty folder ``template``, and what has not into ``project``."""
+    """Write the files to render into the empty folder ``template``, and the others into ``project``."""
     configuration: dict[str, Any] = {}
     sources: dict[str, Path] = {}
     for folder in order.target.layers:
@@ -82,7 +82,7 @@ def _put(place: Path, content: bytes) -> None:
 
 
 def context_of(order: Order) -> dict[str, Any]:
-    """Return what the templates see besides the answers and the quoting functions."""
+    """Return the templates' variables besides the answers and the quoting functions."""
     content, target = order.content, order.chosen
     return {
         "store": {
@@ -113,7 +113,7 @@ def context_of(order: Order) -> dict[str, Any]:
 
 
 def _compiled(order: Order) -> dict[str, str]:
-    """Return the files that come from the store, by their path in the project."""
+    """Return the files generated from the store, by their path in the project."""
     content = order.content
     agent = {"tools": list(content.tools)}
     files = {
@@ -129,12 +129,12 @@ def _compiled(order: Order) -> dict[str, str]:
 
 
 def _decided_by(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decides a call: a policy without its tests, which are run where it is written."""
+    """Return the deciding part of a policy: without its tests, which are run where they are written."""
     return {key: value for key, value in policy.items() if key != "tests"}
 
 
 def manifest_of(order: Order) -> Manifest:
-    """Return what is needed to make the same render again."""
+    """Return the data needed to repeat the same render."""
     target = order.target
     templates = order.templates or _stamp_of(target.source.digest, installed_releases(), memkit.__version__)
     return Manifest(target.name, templates, order.runtime, order.answers, order.content, order.store, plugin_of(target))
@@ -145,7 +145,7 @@ def _stamp_of(digest: str, releases: Releases, newest: str) -> Stamp:
 
 
 def plugin_of(target: Target) -> Plugin | None:
-    """Return what is recorded of the plug-in that brought ``target``, None for one of memkit's own."""
+    """Return the record of the plug-in that provided ``target``, None for one of memkit's own."""
     if target.origin is None:
         return None
     own = digest_of({path: place.read_bytes() for path, place in target.own_files.items()})

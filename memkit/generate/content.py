@@ -1,4 +1,4 @@
-"""What a project takes from a store, and what reads it: skills, policies, domains and settings, as plain data."""
+"""The content that a project takes from a store, as plain data: skills, policies, domains and settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
 
 SHEETS: Mapping[str, str] = {"agentskills": "skills"}
-"""Profile of a skill's sheet → the folder of a project that it lies in."""
+"""Profile of a skill's sheet → the folder of a project for it."""
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 
 
@@ -34,14 +34,14 @@ class SkillSheet:
     description: str
     required_tools: tuple[str, ...]
     digest: str
-    """Of every field of the skill."""
+    """The digest of all fields of the skill."""
     sheets: Mapping[str, str]
     """Profile → the text of ``SKILL.md`` in it."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """Everything of a store that reaches a generated project."""
+    """Everything from a store that reaches a generated project."""
 
     name: str
     settings: Mapping[str, Any]
@@ -54,12 +54,12 @@ class Content:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Return the names of the tools that the wired skills ask for."""
+        """Return the names of the tools that the wired skills require."""
         wanted = (tool for skill in self.skills if skill.name in self.wired for tool in skill.required_tools)
         return tuple(dict.fromkeys(wanted))
 
     def digests(self) -> dict[str, dict[str, str]]:
-        """Return a digest of every part, so that a later run can say what changed in the store."""
+        """Return a digest of every part, so that a later run can report what changed in the store."""
         return {
             "skills": {skill.name: skill.digest for skill in self.skills},
             "policies": {str(policy["name"]): digest(policy) for policy in self.policies},
@@ -75,9 +75,9 @@ def digest(data: Any) -> str:
 
 
 def distribution_name(name: str, target: str) -> str:
-    """Return what the distribution of a project is called: after its store and its target, which are nobody else's.
+    """Return the name of a project's distribution: derived from its store and its target, with a reserved ending.
 
-    A project called as something that it requires could not be installed, so every name ends alike.
+    A project named like one of its requirements could not be installed, so every name has the same ending.
 
     >>> distribution_name("Ada's agent!", "react"), distribution_name("☃", "langgraph")
     ('ada-s-react-agent', 'langgraph-agent')
@@ -87,18 +87,18 @@ def distribution_name(name: str, target: str) -> str:
 
 
 def by_name(items: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    """Return ``items`` in the order of their names, so that a render does not depend on how a folder is listed."""
+    """Return ``items`` sorted by name, so that a render does not depend on the order of a folder listing."""
     return tuple(sorted(items, key=lambda item: str(item["name"])))
 
 
 WIRED = ("virtual-memory", "hybrid-planner")
-"""The skills that choose a project's tools; both where none is named."""
+"""The skills that choose a project's tools; both if none is named."""
 
 
 def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
-    """Return what a project takes from the store at ``root``; raises ``UsageError`` for the first broken file."""
+    """Return what a project takes from the store at ``root``; raise ``UsageError`` for the first broken file."""
     require_own(root / POLICIES)
-    # The environment of whoever renders must not end up in a project that others run.
+    # The environment of the person who renders must not end up in a project that others run.
     settings = tree({setting.key: setting.value for setting in load_settings(root, {})})
     paths = {path.stem: path for path in (root / "skills").glob("*.yaml")}
     for path in paths.values():
@@ -115,7 +115,7 @@ def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
 
 
 def with_defaults(content: Content) -> Content:
-    """Return ``content`` with the settings that came up since it was read, at their defaults."""
+    """Return ``content`` with settings added since it was read, at their defaults."""
     return replace(content, settings=tree(flat(DEFAULTS) | flat(content.settings)))
 
 
@@ -126,7 +126,7 @@ def _sheet(path: Path) -> SkillSheet:
 
 
 def _checked(folder: Path, schema: str) -> Iterator[dict[str, Any]]:
-    """Yield the data of every file in ``folder``; the schema and the name are checked, as everywhere."""
+    """Yield the data of every file in ``folder``, with schema and name checked as everywhere."""
     for path in sorted(folder.glob("*.yaml")):
         require_inside(folder.parent, path, f"{folder.name}/{path.name}")
         document = load_yaml(path, name=f"{folder.name}/{path.name}")

@@ -1,7 +1,7 @@
-"""``.memkit-gen.json``: what is needed to make the render of a project again, without the store that it came from.
+"""``.memkit-gen.json``: the data needed to repeat a project's render without the store that it came from.
 
-No date is in it, and no path but the way to the store, so that the same store gives the same project, byte for byte. It
-is committed with the project: a clone must be able to update as well.
+It contains no date, and no path but the one to the store, so that the same store gives the same project, byte for byte.
+It is committed with the project: a clone must be able to update as well.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ _ADVICE = (
 
 
 class ProjectFault(EnvironmentFault):
-    """Report a folder that is no generated project, or one whose manifest cannot be relied on."""
+    """Report a folder that is not a generated project, or whose manifest cannot be relied on."""
 
     code = "project"
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """Which files a render was made of."""
+    """The files that a render was made from."""
 
     version: str
-    """The number of the release, with ``+unreleased`` where they were changed since."""
+    """The version of the release, with ``+unreleased`` if the files were changed since."""
     digest: str
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """What a project runs on."""
+    """The runtime of a project."""
 
     version: str
     digest: str
-    """Of the wheel in ``vendor/``."""
+    """The digest of the wheel in ``vendor/``."""
     ejected: bool = False
-    """Whether the sources lie in the project instead, and are its owner's."""
+    """Whether the project contains the sources instead, which belong to its owner."""
 
     @classmethod
     def of(cls, wheel: RuntimeWheel) -> Runtime:
-        """Return what a manifest says of a wheel."""
+        """Return a manifest's data about a wheel."""
         return cls(wheel.version, wheel.digest)
 
     @property
@@ -66,12 +66,12 @@ class Runtime:
 
 @dataclass(frozen=True)
 class Plugin:
-    """The distribution that brought a target of a third party."""
+    """The distribution that provided a third party's target."""
 
     distribution: str
     version: str
     folder: Stamp
-    """Which files of its own went into the render."""
+    """Its own files that went into the render."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Manifest:
     answers: Mapping[str, str]
     content: Content
     store: str | None = None
-    """The way from the project to the store that it came from; None where that is not to be told."""
+    """The path from the project to its store; None if that is not to be disclosed."""
     plugin: Plugin | None = None
 
 
@@ -129,7 +129,7 @@ def read_manifest(project: Path) -> Manifest:
     """Return how the project in a folder was made.
 
     Raises:
-        ProjectFault: There is no manifest, or a broken or edited one, or one of a newer memkit or the former layout.
+        ProjectFault: There is no manifest, or it is broken, edited, of a newer memkit, or of the former layout.
     """
     path = project / MANIFEST
     try:
@@ -144,7 +144,7 @@ def read_manifest(project: Path) -> Manifest:
 
 
 def parsed_manifest(text: bytes, called: str) -> Manifest:
-    """Return what a manifest says; raises ``ProjectFault`` as ``read_manifest`` does."""
+    """Return the content of a manifest; raise ``ProjectFault`` as ``read_manifest`` does."""
     data = _loaded(text, called)
     if not isinstance(data.get("format"), int) or data["format"] < 1:
         raise ProjectFault(f"{called} says no format. {_ADVICE}")
@@ -197,7 +197,7 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
 
 
 def _skill_data(skill: SkillSheet) -> dict[str, Any]:
-    """Return what a render needs of a skill."""
+    """Return the data about a skill that a render needs."""
     return {
         "name": skill.name,
         "description": skill.description,
@@ -223,7 +223,7 @@ def _runtime(data: Mapping[str, Any]) -> Runtime:
     if not isinstance(data["ejected"], bool):
         raise TypeError(data)
     version = _text(data["version"])
-    if not _VERSION.fullmatch(version):  # it is the name of a file
+    if not _VERSION.fullmatch(version):  # it is used as a file name
         raise ValueError(version)
     return Runtime(version, _text(data["digest"]), data["ejected"])
 
@@ -252,7 +252,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
-    value.encode()  # half of a surrogate pair is no text
+    value.encode()  # half a surrogate pair cannot be encoded
     return value
 
 

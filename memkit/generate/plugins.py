@@ -5,7 +5,7 @@ An entry point's name is the target's, its value the package that holds ``target
     [project.entry-points."memkit.targets"]
     plain-http = "memkit_target_plain_http"
 
-Nothing of a plug-in is imported: the package is looked up and its files are read. What is wrong with one plug-in is a
+Nothing of a plug-in is imported: the package is located and its files are read. A faulty plug-in is reported as a
 ``PluginProblem`` that names it, and the others work.
 """
 
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 GROUP = "memkit.targets"
 INTERFACE = 2
-"""Version of what a target builds on: what templates see, which layers there are, what ``_shared`` expects."""
+"""Version of a target's foundations: the templates' variables, the layers, and what ``_shared`` expects."""
 PROJECT = "project"
 UNNAMED = "an installed distribution without a name"
 _UNREADABLE = (OSError, TypeError, ValueError)
-"""What is raised over installed metadata that is damaged: no UTF-8, a line of entry points without ``=``."""
+"""Exceptions from damaged metadata of installed packages: not UTF-8, a line of entry points without ``=``."""
 _NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
 _PACKAGE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
 
 
 class Offer(NamedTuple):
-    """What one entry point says: this package holds a target of that name."""
+    """The content of one entry point: this package holds a target of that name."""
 
     target: str
     package: str
@@ -60,21 +60,21 @@ class PluginProblem(NamedTuple):
     """Why a plug-in's target cannot be used."""
 
     target: str
-    """The name that it was offered under, empty where not even that can be read."""
+    """The name under which it was offered, empty if even that cannot be read."""
     message: str
 
 
 def find_target(name: str, source: Source | None = None) -> Target:
-    """Return the target ``name``, memkit's own (what is installed, or of ``source``) or a plug-in's.
+    """Return the target ``name``, memkit's own (installed, or from ``source``) or a plug-in's.
 
     Raises:
-        UsageError: There is none, with the nearest name.
+        UsageError: There is none; the message has the nearest name.
         EnvironmentFault: A plug-in offers it and cannot be used.
     """
     targets = load_targets(source)
     if name in targets:
         return targets[name]
-    # Asking what is installed takes longer than everything else here, so only a name that memkit does not know pays.
+    # Listing what is installed takes longer than everything else here, so it is done only for an unknown name.
     more, problems = load_plugins(targets, source)
     if name in more:
         return more[name]
@@ -85,11 +85,11 @@ def find_target(name: str, source: Source | None = None) -> Target:
 
 
 def load_plugins(own: Collection[str], source: Source | None = None) -> tuple[dict[str, Target], list[PluginProblem]]:
-    """Return the targets of every installed plug-in in alphabetical order, and what is wrong with the others.
+    """Return the targets of every installed plug-in in alphabetical order, and the problems of the others.
 
     Args:
         own: Names of memkit's own targets, which no plug-in may take.
-        source: Where memkit's own layers and the rooms lie; what is installed by default.
+        source: The folder of memkit's own layers and the rooms; the installed one by default.
     """
     offers, problems = _offers()
     taken = Counter(offer.target for offer in offers)
@@ -104,7 +104,7 @@ def load_plugins(own: Collection[str], source: Source | None = None) -> tuple[di
 
 
 def _offers() -> tuple[list[Offer], list[PluginProblem]]:
-    """Return what every installed distribution offers; of one that lies on the path twice the first counts."""
+    """Return what every installed distribution offers; if one is on the path twice, the first counts."""
     offers: list[Offer] = []
     problems: list[PluginProblem] = []
     seen: set[str] = set()
@@ -129,7 +129,7 @@ def _offers() -> tuple[list[Offer], list[PluginProblem]]:
 
 
 def _may_offer(place: str) -> bool:
-    """Return whether a distribution in a folder of the path may offer something, which is soon seen: few do."""
+    """Return whether a quick look shows that a distribution in a folder of the path may offer something, as few do."""
     try:
         folders = [entry.path for entry in os.scandir(place or ".") if entry.name.endswith(("-info", ".egg"))]
     except NotADirectoryError:
@@ -176,12 +176,12 @@ def _load(offer: Offer, source: Source) -> Target:
 
 
 def _folder_of(package: str) -> Path:
-    """Return the folder of ``package``, which is looked up and not run."""
+    """Return the folder of ``package``, which is located and not run."""
     if not re.fullmatch(_PACKAGE, package):
         raise UsageError(f"its entry point must name a package, and is {package[:80]!r}.")
     top, *inner = package.split(".")
     try:
-        # Of a dotted name this would import the parents; of the first part it imports nothing.
+        # For a dotted name this would import the parents; for the first part it imports nothing.
         spec = importlib.util.find_spec(top)
     except (ImportError, ValueError) as error:
         raise UsageError(f"the package {top} cannot be found: {error}.") from error
@@ -193,7 +193,7 @@ def _folder_of(package: str) -> Path:
 
 
 def _problems_of(folder: Path) -> Iterator[str]:
-    """Yield what keeps the files in ``folder`` from being a target; what follows relies on what came before."""
+    """Yield what keeps the files in ``folder`` from being a target; later checks rely on earlier ones."""
     from memkit.store.schema import check, load_schema
     from memkit.store.yaml import load_yaml
 

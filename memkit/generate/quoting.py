@@ -1,7 +1,7 @@
 """Write a value from a store into generated text so that it cannot change the syntax around it.
 
 Each function returns a complete literal, quotes included. JSON's own spelling is wrong for most of these languages (it
-splits an emoji into two halves that Python and YAML keep apart, and TOML refuses), so each has its own.
+splits an emoji into two halves, which Python and YAML do not join and TOML refuses), so each has its own.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def as_python(value: Any) -> str:
 
 
 WIDTH = 110
-"""Characters of a line of JSON."""
+"""Characters per line of JSON."""
 
 
 def as_json(value: Any) -> str:
-    r"""Return ``value`` as readable JSON with sorted keys: what fits stays on one line, else it is one item a line.
+    r"""Return ``value`` as readable JSON with sorted keys: on one line if it fits, else one item per line.
 
-    Words and numbers of a long list fill their lines instead, as words of a paragraph do.
+    Words and numbers of a long list fill their lines instead, like the words of a paragraph.
 
     >>> print(as_json({"b": [1, 2], "a": {}}))
     {"a": {}, "b": [1, 2]}
@@ -57,7 +57,7 @@ def _spread(value: Any, indent: str) -> str:
     flat = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
     if len(indent) + len(flat) <= WIDTH or not value or not isinstance(value, Mapping | list | tuple):
         return flat
-    if len(value) == 1:  # what holds one thing opens and closes with it
+    if len(value) == 1:  # a single item shares its brackets' lines
         (only,) = value
         if not isinstance(value, Mapping):
             return f"[{_spread(only, indent)}]"
@@ -105,7 +105,7 @@ def as_yaml(value: Any) -> str:
 
 
 def as_yaml_block(data: Mapping[str, Any], indent: int = 0) -> str:
-    """Return ``data`` as YAML, one key a line, nested maps and lists of maps indented.
+    """Return ``data`` as YAML, one key per line, nested maps and lists of maps indented.
 
     >>> print(as_yaml_block({"name": "no", "context": {"max_tokens": 8000}}), end="")
     name: "no"
@@ -126,7 +126,7 @@ def as_yaml_block(data: Mapping[str, Any], indent: int = 0) -> str:
 
 
 def as_markdown(text: str) -> str:
-    r"""Return ``text`` on one line, every character that Markdown or HTML gives a meaning within a line escaped.
+    r"""Return ``text`` on one line, with every character escaped that Markdown or HTML gives a meaning within a line.
 
     >>> print(as_markdown("# <b>\n[x](https://y)"))
     \# \<b\> \[x\](https\://y)
@@ -137,7 +137,7 @@ def as_markdown(text: str) -> str:
 QUOTING: Mapping[str, Callable[..., str]] = {
     function.__name__: function for function in (as_python, as_json, as_toml, as_yaml, as_yaml_block, as_markdown)
 }
-"""What templates call, by name."""
+"""The functions for templates, by name."""
 
 
 def _python_text(value: str) -> str:

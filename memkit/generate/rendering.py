@@ -1,4 +1,4 @@
-"""Render a composed template with copier into a folder that appears complete or not at all; eject its runtime."""
+"""Render a composed template with copier into a folder that appears completely or not at all; eject its runtime."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def render(order: Order, out: Path) -> list[str]:
     """Render ``order`` into the folder ``out``, which must not exist or be empty, and return the files' paths.
 
     The project is made on the same file system and moved into place at the end, so an interrupted run leaves ``out`` as
-    it was. What a killed run left beside it is removed by the next one.
+    it was. Whatever a killed run left beside it is removed by the next one.
 
     Raises:
         UsageError: ``out`` is taken, or an answer does not fit.
@@ -36,7 +36,7 @@ def render(order: Order, out: Path) -> list[str]:
     out = out.expanduser().absolute()
     made: list[Path] = []
     try:
-        # A folder that is there may be a mount or a link, and what is made in it lies where it will stay.
+        # An existing folder may be a mount or a link, and what is created in it is where it will stay.
         place = out if out.is_dir() else out.parent
         _remove_abandoned(place)
         _refuse_unless_free(out)
@@ -56,7 +56,7 @@ def render(order: Order, out: Path) -> list[str]:
 
 
 def rendered(order: Order) -> dict[str, bytes]:
-    """Return the files of a project by their path, without putting them anywhere.
+    """Return the files of a project by their path, without writing them to their place.
 
     Raises:
         UsageError: An answer does not fit.
@@ -68,7 +68,7 @@ def rendered(order: Order) -> dict[str, bytes]:
 
 
 def _run_copier(order: Order, place: Path) -> None:
-    # copier takes longer to import than the rest of a run, so only a render pays for it.
+    # copier takes longer to import than the rest of a run, so only a render imports it.
     from copier import Settings, run_copy
     from copier.errors import CopierError, InvalidTypeError, PathError
     from jinja2 import TemplateError
@@ -76,7 +76,7 @@ def _run_copier(order: Order, place: Path) -> None:
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         compose(order, Path(folder), place)
         try:
-            # Settings of the user's own copier must not change what memkit renders; tasks and extensions never run.
+            # The settings of the user's own copier must not change what memkit renders; tasks and extensions never run.
             run_copy(
                 folder,
                 place,
@@ -95,7 +95,7 @@ def _run_copier(order: Order, place: Path) -> None:
 
 @contextmanager
 def _scratch(place: Path) -> Iterator[Path]:
-    """Yield a new folder in ``place`` that is locked while it is used, and gone afterwards."""
+    """Yield a new folder in ``place`` that is locked while in use, and deleted afterwards."""
     folder, descriptor = _locked_folder(place)
     try:
         yield folder
@@ -105,7 +105,7 @@ def _scratch(place: Path) -> Iterator[Path]:
 
 
 def _locked_folder(place: Path) -> tuple[Path, int]:
-    """Make a folder and lock it, and another one where a run beside this one took it for abandoned in between."""
+    """Create a folder and lock it; try another if a concurrent run took it for abandoned in between."""
     while True:
         folder = place / f"{_SCRATCH}{secrets.token_hex(8)}"
         folder.mkdir()
@@ -123,7 +123,7 @@ def _remove_abandoned(place: Path) -> None:
         try:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
-            continue  # its run has just ended, or somebody else's file is called so
+            continue  # its run has just ended, or it is another program's file of that name
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
@@ -134,13 +134,13 @@ def _remove_abandoned(place: Path) -> None:
 
 
 def _put_in_place(project: Path, out: Path) -> None:
-    """Move ``project`` to ``out``; where that is a folder already, it stays the same one."""
+    """Move ``project`` to ``out``; an existing folder stays the same one."""
     if not out.is_dir():
         project.rename(out)
         return
     moved: list[Path] = []
     try:
-        # Folders first: one cannot take the place of another run's, as a file would, so whoever is second ends here.
+        # Folders first: unlike a file, one cannot replace that of another run, so the second run fails here.
         for path in sorted(project.iterdir(), key=lambda path: (path.is_file(), path.name)):
             moved.append(path.rename(out / path.name))
     except BaseException:
@@ -158,7 +158,7 @@ def _refuse_unless_free(out: Path) -> None:
 
 
 def _remove_empty(folders: list[Path]) -> None:
-    """Remove the parents that a failed run made; those that hold the project now are not empty."""
+    """Remove the parents that a failed run created; those that now contain the project are not empty."""
     for folder in folders:
         try:
             folder.rmdir()
@@ -167,15 +167,15 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 def vendored_path(runtime: Runtime) -> str:
-    """Return where the wheel lies in a project."""
+    """Return the path of the wheel in a project."""
     return f"{VENDOR}/{runtime.filename}"
 
 
 def vendored_wheel(project: Path, manifest: Manifest) -> bytes | None:
-    """Return the wheel of a project; None where it is not there, or the project has the sources instead.
+    """Return the wheel of a project; None if it is missing, or the project has the sources instead.
 
     Raises:
-        ProjectFault: Somebody changed it, or it is no file that can be read.
+        ProjectFault: The wheel was changed, or is not a readable file.
     """
     path = project / vendored_path(manifest.runtime)
     if manifest.runtime.ejected or not path.exists():
@@ -193,7 +193,7 @@ def vendored_wheel(project: Path, manifest: Manifest) -> bytes | None:
 
 
 def unpack(wheel: bytes, folder: Path) -> None:
-    """Put the sources that a wheel holds into ``folder``, for a process that has not installed it."""
+    """Unpack a wheel's sources into ``folder``, for a process that has not installed it."""
     for path, content in sources_in(wheel).items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -201,7 +201,7 @@ def unpack(wheel: bytes, folder: Path) -> None:
 
 
 def sources_in(wheel: bytes) -> Mapping[str, bytes]:
-    """Return the sources of the runtime that a wheel holds, by their path in a project."""
+    """Return the runtime's sources in a wheel, by their path in a project."""
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         names = [name for name in archive.namelist() if name.startswith(f"{PACKAGE}/")]
         return {name: archive.read(name) for name in names}

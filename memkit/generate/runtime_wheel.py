@@ -1,12 +1,12 @@
-"""The runtime as a wheel: ``memkit/runtime/`` of the installed package, under the name that projects import it by.
+"""The runtime as a wheel: ``memkit/runtime/`` of the installed package, under the name that projects import.
 
-Nothing of the machine is in it. Members are sorted, stored uncompressed and dated 1980, so that the same sources are
-the same bytes in every process, from a checkout as from an installed wheel. The version ends in a digest of the
-content: what a project requires can then be nothing but what memkit made.
+It contains nothing about the machine. Members are sorted, stored uncompressed and dated 1980, so that the same sources
+give the same bytes in every process, from a checkout as from an installed wheel. The version ends in a digest of the
+content: a project's requirement can then be satisfied only by what memkit made.
 
-An installer notes beside a package what it took it from (PEP 610). An index, a repository and a wheel at an address are
-named as they are; a folder or a file of this machine can be named to nobody, so the wheel itself is made from what is
-installed, to lie beside what installs it.
+An installer records beside a package where it came from (PEP 610). An index, a repository and a wheel at an address are
+named as they are; a folder or a file of this machine is of no use to others, so the wheel itself is built from the
+installed files, to accompany the requirements.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _UNIX = 3
 
 @dataclass(frozen=True)
 class RuntimeWheel:
-    """One version of the runtime, ready to lie in a project's ``vendor/``."""
+    """One version of the runtime, ready for a project's ``vendor/``."""
 
     version: str
     content: bytes
     digest: str
-    """The SHA-256 of the content, with the name of the algorithm before it."""
+    """The SHA-256 of the content, prefixed with the name of the algorithm."""
 
     @property
     def filename(self) -> str:
-        """Return what the file has to be called for an installer to take it."""
+        """Return the file name that an installer requires."""
         return wheel_name(self.version)
 
 
@@ -65,7 +65,7 @@ def wheel_name(version: str) -> str:
 
 @cache
 def installed_runtime() -> RuntimeWheel:
-    """Return the wheel of the runtime that this memkit runs on."""
+    """Return the wheel of the runtime that this memkit uses."""
     return runtime_wheel(runtime_files())
 
 
@@ -85,7 +85,7 @@ def runtime_wheel(files: Mapping[str, bytes]) -> RuntimeWheel:
 def wheel_archive(
     members: Mapping[str, bytes], folder: str, described: Mapping[str, str], *, packed: bool = False
 ) -> bytes:
-    """Return a wheel of pure Python: its files, and in ``folder`` what describes them, with their digests."""
+    """Return a wheel of pure Python: its files, and in ``folder`` its metadata with their digests."""
     described = {**described, "WHEEL": _headers(_WHEEL)}
     whole = {**members, **{f"{folder}/{name}": text.encode() for name, text in described.items()}}
     record = f"{folder}/RECORD"
@@ -95,7 +95,7 @@ def wheel_archive(
 
 
 def digest_of_wheel(content: bytes) -> str:
-    """Return the digest by which a project's manifest knows its wheel."""
+    """Return the digest that identifies the wheel in a project's manifest."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
@@ -106,7 +106,7 @@ def _sources(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _content_digest(members: Mapping[str, bytes]) -> str:
-    """Return eight hexadecimal digits that tell these files from any others."""
+    """Return eight hexadecimal digits that identify these files."""
     whole = hashlib.sha256()
     for path, content in sorted(members.items()):
         whole.update(f"{hashlib.sha256(content).hexdigest()}  {path}\n".encode())
@@ -138,7 +138,7 @@ def _record_digest(content: bytes) -> str:
 
 
 def _archive(members: Mapping[str, bytes], compression: int) -> bytes:
-    """Return the archive; an installer wants the record behind what it lists."""
+    """Return the archive; an installer requires the record after the files that it lists."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as archive:
         for path in sorted(members, key=lambda path: (".dist-info/" in path, path.endswith("/RECORD"), path)):
@@ -155,23 +155,23 @@ _DESCRIBED = ("METADATA", "entry_points.txt")
 
 @dataclass(frozen=True)
 class Installation:
-    """What installs memkit elsewhere."""
+    """How to install memkit elsewhere."""
 
     requirement: str
-    """A line of a requirements file; of a wheel that travels along, its name."""
+    """A line of a requirements file; for an accompanying wheel, its name."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """What has to lie beside the requirements: the wheel, where only this machine has it."""
+    """Files that must be beside the requirements: the wheel, if only this machine has it."""
     note: str = ""
     """What a person has to know: why it may not work."""
 
     @property
     def is_named(self) -> bool:
-        """Return whether an installer on another machine finds it by the requirement alone."""
+        """Return whether the requirement alone suffices for an installer on another machine."""
         return not self.files and not self.note
 
 
 def installation(named: str | None = None) -> Installation:
-    """Return what installs this memkit on other machines; ``named`` is a requirement that a person gave."""
+    """Return how to install this memkit on other machines; ``named`` is a requirement given by a person."""
     if named:
         if named != one_line(named):
             raise UsageError("What installs memkit is one line, such as memkit-agent==1.2.3.")
@@ -187,7 +187,7 @@ def installation(named: str | None = None) -> Installation:
 
 
 def requirement_of(origin: Mapping[str, Any] | None, version: str) -> str | None:
-    """Return the requirement for what an installer noted, None for what only this machine has.
+    """Return the requirement for an installer's record, None for something that only this machine has.
 
     >>> requirement_of({"url": "https://git.example.org/memkit", "vcs_info": {"vcs": "git", "commit_id": "a1"}}, "1.0")
     'memkit-agent @ git+https://git.example.org/memkit@a1'
@@ -200,7 +200,7 @@ def requirement_of(origin: Mapping[str, Any] | None, version: str) -> str | None
         return None
     user = f"{parts.username}@" if parts.username and parts.password is None and parts.scheme == "ssh" else ""
     place = parts.hostname + (f":{parts.port}" if parts.port else "")
-    url = urlunsplit(parts._replace(netloc=user + place))  # a password is nobody else's
+    url = urlunsplit(parts._replace(netloc=user + place))  # a password must not be passed on
     if "vcs_info" in origin:
         url = f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
     folder = origin.get("subdirectory")

@@ -1,7 +1,7 @@
-"""Render targets, and what they are rendered from: templates as they are, and as releases had them.
+"""Render targets, and their sources: the present templates, and those of releases.
 
-A release is a folder named after the version of memkit that it came with, holds the templates as they were then, and is
-never written again. It is known by the digest of its files, so there is no index that two changes could fight over.
+A release is a folder named after its version of memkit, which holds the templates as they were then, and is
+never written again. It is identified by the digest of its files, so no two changes can conflict in an index.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memkit.skills.skill import Skill
 
 UNRELEASED = "+unreleased"
-"""Ends the version of templates that no release holds."""
+"""Ends the version of templates that are in no release."""
 
 
 class Release(NamedTuple):
@@ -33,7 +33,7 @@ class Release(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Return what tells its files from any others."""
+        """Return a digest that identifies its files."""
         return digest_of({path: place.read_bytes() for path, place in files_of(self.folder)})
 
 
@@ -48,16 +48,16 @@ class Releases(NamedTuple):
         return (Release(folder.name, folder) for folder in folders if folder.is_dir())
 
     def find(self, digest: str) -> Release | None:
-        """Return the release that consists of the files with this digest."""
+        """Return the release whose files have this digest."""
         return next((release for release in self.all() if release.digest == digest), None)
 
     def version(self, digest: str, newest: str) -> str:
-        """Return what to call files: the version of their release, or the one to come with ``+unreleased`` behind."""
+        """Return the version of files: that of their release, or ``newest`` with ``+unreleased`` appended."""
         known = self.find(digest)
         return known.version if known else f"{newest}{UNRELEASED}"
 
     def add(self, version: str, files: Mapping[str, bytes]) -> Release:
-        """Write a release; raises ``UsageError`` where that version was released with other files."""
+        """Write a release; raise ``UsageError`` if that version was released with other files."""
         known = self.find(digest_of(files))
         if known is not None:
             return known
@@ -72,12 +72,12 @@ class Releases(NamedTuple):
 
 
 def installed_releases() -> Releases:
-    """Return what was released of memkit's own templates."""
+    """Return the releases of memkit's own templates."""
     return Releases(installed_source().templates / RELEASES)
 
 
 RELEASES = "_releases"
-"""The folder in the templates that holds what was released of them."""
+"""The folder in the templates that holds their releases."""
 
 
 @dataclass(frozen=True)
@@ -88,40 +88,40 @@ class Source:
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """Every file of it that some project is made of, by its path."""
+        """All its files that any project is made from, by path."""
         return {path: place for path, place in files_of(self.templates) if not path.startswith(f"{RELEASES}/")}
 
     @cached_property
     def digest(self) -> str:
-        """What tells these files from any others."""
+        """A digest that identifies these files."""
         return digest_of({path: place.read_bytes() for path, place in self.files.items()})
 
 
 def installed_source() -> Source:
-    """Return what is installed, or lies in the checkout."""
+    """Return the installed source, or that of the checkout."""
     return Source(resource("templates"))
 
 
 def files_of(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield every file in ``folder`` by its relative path, without what only an installation needs."""
+    """Yield every file in ``folder`` by its relative path, except those that only an installation needs."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
             yield path.relative_to(folder).as_posix(), path
 
 
 def is_inside(path: str) -> bool:
-    """Return whether a relative path, with slashes, stays below the folder that it is relative to."""
+    """Return whether a relative path, with slashes, stays below its base folder."""
     return not {"", ".", ".."} & set(path.split("/"))
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
-    """Return the SHA-256 of files, of their paths as of their contents."""
+    """Return the SHA-256 of files, covering both paths and contents."""
     lines = (f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content in sorted(files.items()))
     return "sha256:" + hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 SHARED = "_shared"
-"""The folder of what every target's project has."""
+"""The folder of files common to all targets' projects."""
 RECORD = "target.yaml"
 QUESTIONS = "copier.yml"
 _VALUE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,2000}"
@@ -136,7 +136,7 @@ class Variable(NamedTuple):
 
 
 class TargetOrigin(NamedTuple):
-    """The distribution that a target came with, where that is not memkit's own."""
+    """The distribution that provides a target, if it is not memkit's own."""
 
     distribution: str
     version: str
@@ -146,7 +146,7 @@ class Variant(NamedTuple):
     """What an answer adds to a target."""
 
     when: Mapping[str, str]
-    """The answers that it belongs to."""
+    """The answers that it applies to."""
     environment: tuple[Variable, ...] = ()
     protocols: tuple[str, ...] = ()
     readme: tuple[str, ...] = ()
@@ -154,13 +154,13 @@ class Variant(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """What an SDK makes impossible, so that a project cannot do it as the reference agent does."""
+    """What an SDK makes impossible, so that a project cannot behave as the reference agent does."""
 
     part: str
     """Name of the part of the transcript in ``memkit.equivalence`` that shows it."""
     why: str
     wire: str = ""
-    """The wire that it holds for; every one where none is named."""
+    """The wire that it holds for; empty for all."""
 
 
 @dataclass(frozen=True)
@@ -175,28 +175,28 @@ class Target:
     """Requirements of the project, each with bounds."""
     environment: tuple[Variable, ...]
     wires: tuple[str, ...]
-    """Protocols that the project can speak to its model, as people call them."""
+    """Protocols that the project can use with its model, by their usual names."""
     protocols: tuple[str, ...]
-    """What the scripted model of a project's tests speaks, by ``memkit.runtime.testing``; the first one counts."""
+    """Protocols for the scripted model of a project's tests, as in ``memkit.runtime.testing``; the first one counts."""
     skills: tuple[str, ...]
     """Skills that it can wire."""
     layers: tuple[Path, ...]
-    """The folders whose files make up a project; a later one wins over an earlier one."""
+    """The folders whose files make up a project; a later one overrides an earlier one."""
     questions: Mapping[str, Any]
-    """What ``--data`` can answer: name → its default, help and choices."""
+    """The questions that ``--data`` can answer: name → its default, help and choices."""
     source: Source
-    """Where the rooms and memkit's own layers come from."""
+    """The source of the rooms and memkit's own layers."""
     limits: tuple[Limit, ...] = ()
     origin: TargetOrigin | None = None
-    """The plug-in that brought it; None for a target of memkit's own."""
+    """The plug-in that provides it; None for a target of memkit's own."""
     readme: tuple[str, ...] = ()
     """Paragraphs in Markdown for the project's README."""
     variants: tuple[Variant, ...] = ()
     notes: tuple[str, ...] = ()
-    """What whoever renders the project has to know; the README says it too."""
+    """What the person who renders the project has to know; the README says it too."""
 
     def answered(self, answers: Mapping[str, str]) -> Target:
-        """Return the target as ``answers`` make it; a question without one has its default."""
+        """Return the target adjusted to ``answers``; a question without one has its default."""
         defaults = {key: str(question.get("default", "")) for key, question in self.questions.items()}
         given = defaults | dict(answers)
         fitting = [variant for variant in self.variants if variant.when.items() <= given.items()]
@@ -212,7 +212,7 @@ class Target:
 
     @property
     def own_files(self) -> Mapping[str, Path]:
-        """What a plug-in brought: the files of its layers, by layer and path."""
+        """A plug-in's files: those of its layers, by layer and path."""
         own = [layer for layer in self.layers if not layer.is_relative_to(self.source.templates)]
         return {
             f"{layer.name}/{path}": place
@@ -223,13 +223,13 @@ class Target:
 
 
 def load_targets(source: Source | None = None) -> dict[str, Target]:
-    """Return every target of memkit's own by name, in alphabetical order: what is installed, or those of ``source``."""
+    """Return memkit's own targets by name, in alphabetical order: the installed ones, or those of ``source``."""
     chosen = source or installed_source()
     return {name: load_target(chosen.templates / name, chosen) for name in target_names(chosen)}
 
 
 def target_names(source: Source | None = None) -> list[str]:
-    """Return the names of what ``load_targets`` reads."""
+    """Return the names of the targets that ``load_targets`` reads."""
     templates = (source or installed_source()).templates
     names = sorted(path.parent.name for path in templates.glob(f"*/{RECORD}"))
     if not names:
@@ -238,7 +238,7 @@ def target_names(source: Source | None = None) -> list[str]:
 
 
 def sheet_targets(skill: Skill) -> list[SheetTarget]:
-    """Return what a sheet of ``skill`` says about each target that can wire what it generates."""
+    """Return a sheet's entry for each target that can wire what ``skill`` generates."""
     from memkit.skills.sheet import SheetTarget
 
     if skill.generates is None:
@@ -248,7 +248,7 @@ def sheet_targets(skill: Skill) -> list[SheetTarget]:
 
 
 def checked_answers(target: Target, given: Mapping[str, str]) -> dict[str, str]:
-    """Return ``given`` if ``target`` asks for every key of it; raises ``UsageError`` with the nearest key otherwise."""
+    """Return ``given`` if ``target`` asks for every key of it; raise ``UsageError`` with the nearest key otherwise."""
     for key, value in given.items():
         if key not in target.questions:
             hint = f"{near_word(key, target.questions)} Keys: {', '.join(target.questions)}."
@@ -264,7 +264,7 @@ def checked_answers(target: Target, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def questions_of(folder: Path) -> dict[str, Any]:
-    """Return the copier configuration of ``folder``, an empty one where there is none."""
+    """Return the copier configuration of ``folder``, empty if there is none."""
     from memkit.store.yaml import load_yaml
 
     path = folder / QUESTIONS
@@ -320,8 +320,8 @@ def layer_folder(layer: str, folder: Path, templates: Path) -> Path:
 
 
 def near_word(word: str, known: Iterable[str]) -> str:
-    """Return a question for the nearest of the words that are known, with a space before it; nothing without one."""
-    import difflib  # for a word that nobody knows
+    """Return a question about the nearest known word, with a space before it; empty without one."""
+    import difflib  # needed only for an unknown word
 
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f" Did you mean {near[0]!r}?" if near else ""

@@ -11,15 +11,15 @@ from memkit.llm.wire import CallPart, Delta, WireTurn, argument_text, counts, se
 from memkit.runtime.loop.interface import Message, ToolSpec
 
 MOST_TOKENS = 8_192
-"""Of one answer; the protocol wants a bound."""
+"""The limit of one answer, which the protocol requires."""
 STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refused"}
-"""Why an answer is not whole, in our words; for any other reason it is."""
+"""Why an answer is incomplete, in our words; any other reason means a complete one."""
 
 Block = dict[str, Any]
 
 
 class AnthropicModel(VendorModel):
-    """Asks one model of Anthropic's."""
+    """Calls one of Anthropic's models."""
 
     VENDOR = ModelVendor("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
     CLIENT, DEFAULT = "Anthropic", "claude-sonnet-5-5"
@@ -58,7 +58,7 @@ class AnthropicModel(VendorModel):
 
 
 def _event_delta(event: Any, counted: dict[str, Any]) -> Delta:
-    """Return what an event of a stream adds; an event of a kind that is not known yet adds nothing."""
+    """Return what an event of a stream adds; an event of an unknown kind adds nothing."""
     if event.type == "message_start":
         return Delta(usage=_usage(counted, event.message.usage))
     if event.type == "content_block_start":
@@ -86,7 +86,7 @@ def _block_delta(index: int, block: Any) -> Delta:
 
 
 def _usage(counted: dict[str, Any], usage: Any) -> dict[str, int]:
-    """Return the counts so far: what was read from the vendor's cache was put in as well, and is told apart."""
+    """Return the counts so far: tokens from the vendor's cache are part of the input, and also counted separately."""
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
     counted.update(counts(**{name: getattr(usage, name, None) for name in names}))
     if "input_tokens" not in counted:
@@ -97,7 +97,7 @@ def _usage(counted: dict[str, Any], usage: Any) -> dict[str, int]:
 
 
 def _wire_turn(turn: WireTurn) -> Block:
-    """Return a turn in the form of the protocol: results of tools stand in front of what the user says."""
+    """Return a turn in the protocol's form: results of tools precede the user's words."""
     content: list[Block] = [
         {"type": "tool_result", "tool_use_id": call_id, "content": text} for call_id, text in turn.results
     ]

@@ -1,4 +1,4 @@
-"""Ask a vendor's model until it answers or there is no point in asking any more, and count what that cost."""
+"""Call a vendor's model until it answers or further attempts are pointless, and count the cost."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from memkit.llm.wire import Arriving, Delta
 from memkit.runtime.loop.interface import Completion, Message, ToolSpec
 from memkit.runtime.memory.tiers.budget import counter
 
-# What went wrong between here and a model, in one line that says what to do.
+# Errors between here and a model, in one line that says what to do.
 
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError)
-"""What an SDK raises over an answer of another shape than its protocol's."""
+"""Exceptions of an SDK for an answer that does not fit its protocol."""
 UNREAD = (json.JSONDecodeError, UnicodeDecodeError)
-"""What is raised over a line of a stream that is none."""
+"""Exceptions for an invalid line of a stream."""
 PASSING = frozenset({408, 409, 425, 429, *range(500, 600)}) - {501, 505}
-"""Statuses after which the same request may be served."""
+"""Statuses after which the same request may succeed."""
 STATUS_OF_KIND = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -50,13 +50,13 @@ STATUS_OF_KIND = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status that a server would have sent with an error that it tells of inside a stream."""
+"""The status that a server would have sent with an error reported inside a stream."""
 UNKNOWN = (400, 404, 405, 501)
-"""Statuses with which a server says that it has no such model, or no address that tells of one."""
+"""Statuses with which a server says that it has no such model, or no address that describes one."""
 MOST_MODELS = 1_000
-"""Models of a list that are looked at."""
+"""The most models of a list that are examined."""
 WORDS = 200
-"""Characters of a server's own words in a message."""
+"""The most characters of a server's own words in a message."""
 
 NO_CREDIT = re.compile(r"insufficient_quota|credit balance|billing|spend limit|exceeded your current quota", re.I)
 TOO_MUCH = re.compile(
@@ -69,13 +69,13 @@ NO_TOOLS = re.compile(
     r"|requires --(enable-auto-tool-choice|jinja)",
     re.I,
 )
-"""How Ollama, vLLM and llama.cpp say it."""
+"""The wording of Ollama, vLLM and llama.cpp."""
 NOT_HERE = re.compile(r"region|country|territory|location", re.I)
 
 
 @contextmanager
 def clear_faults(vendor: ModelVendor, model: str) -> Iterator[None]:
-    """Turn what an SDK or its HTTP library raises into ``Unserved``."""
+    """Convert exceptions of an SDK or its HTTP library to ``Unserved``."""
     expected: tuple[type[Exception], ...] = (*_sdk_errors(vendor), *UNREAD, TooSlow, OSError)
     try:
         yield
@@ -85,7 +85,7 @@ def clear_faults(vendor: ModelVendor, model: str) -> Iterator[None]:
 
 @contextmanager
 def readable(vendor: ModelVendor) -> Iterator[None]:
-    """Turn what is raised over an answer's shape into ``Unserved``; only reading belongs inside."""
+    """Convert exceptions due to an answer's form to ``Unserved``; only reading belongs inside."""
     try:
         yield
     except UNREADABLE as error:
@@ -93,7 +93,7 @@ def readable(vendor: ModelVendor) -> Iterator[None]:
 
 
 def malformed(vendor: ModelVendor, what: str) -> Unserved:
-    """Return what is told of an answer that is not of the protocol."""
+    """Return the error for an answer that does not follow the protocol."""
     return Unserved(
         f"{vendor.shown} answered in a form that is not its protocol's ({what}). "
         f"Check {vendor.address}{_version_hint(vendor).removesuffix(',')}."
@@ -101,7 +101,7 @@ def malformed(vendor: ModelVendor, what: str) -> Unserved:
 
 
 def _sdk_errors(vendor: ModelVendor) -> Iterator[type[Exception]]:
-    """Yield the errors of the SDK, and those of the HTTP library that it uses: they reach us from inside a stream."""
+    """Yield the errors of the SDK, and those of its HTTP library: they reach us from inside a stream."""
     yield vendor.base_error
     for name in ("httpx", "httpx2"):  # the library changed with a major version
         if name in sys.modules:
@@ -110,7 +110,7 @@ def _sdk_errors(vendor: ModelVendor) -> Iterator[type[Exception]]:
 
 
 def _harmless(error: Exception, vendor: ModelVendor) -> Exception | None:
-    """Return ``error`` as the cause to show, or None where its words, or those behind it, hold the key."""
+    """Return ``error`` as the cause to show, or None if its text, or that of its causes, contains the key."""
     told = "".join(traceback.format_exception(error))
     return None if vendor.masked(told) != told or vendor.masked(repr(error)) != repr(error) else error
 
@@ -131,7 +131,7 @@ def _fault_of(error: Exception, vendor: ModelVendor, model: str) -> Unserved:
 
 
 def _status(error: Exception) -> int | None:
-    """Return the status of an answer that is an error, also of one that a stream told of."""
+    """Return the status of an error response, including one reported in a stream."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 300:
         return status
@@ -145,7 +145,7 @@ def _status(error: Exception) -> int | None:
 
 
 def _refused(error: Exception, status: int, vendor: ModelVendor, model: str) -> Unserved:
-    """Return what is told of an answer with an error status."""
+    """Return the error for a response with an error status."""
     said, where = _reason(error, vendor), vendor.shown
     code = f"{said} {_body(error).get('code', '')} {_body(error).get('type', '')}"
     told, key = f"{where} answered with HTTP {status}: {said}", vendor.key or "no variable"
@@ -188,7 +188,7 @@ def _too_slow(vendor: ModelVendor, bound: str, seconds: float | None) -> Unserve
 
 
 def _unreachable(error: Exception, vendor: ModelVendor) -> Unserved:
-    """Return what is told where there was no answer, from what the operating system or the HTTP library said first."""
+    """Return the error for a missing response, from the first message of the operating system or the HTTP library."""
     causes = list(_causes(error))
     names = {type(cause).__name__ for cause in causes}
     where, host = vendor.shown, urlsplit(vendor.where).hostname
@@ -215,7 +215,7 @@ def _unreachable(error: Exception, vendor: ModelVendor) -> Unserved:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what led to it, the first of all last."""
+    """Yield an error and its causes, the original one last."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -228,12 +228,12 @@ def _is_connecting(error: Exception) -> bool:
 
 
 def _wait(error: Exception) -> float | None:
-    """Return how many seconds the server wants to be left alone, as its headers say it: RFC 9110, 10.2.3."""
+    """Return how many seconds the server asks to wait, according to its headers: RFC 9110, 10.2.3."""
     exact = _header(error, "retry-after-ms")
     given = _header(error, "retry-after")
     try:
         seconds = float(exact) / 1000 if exact else float(given)
-        return seconds if seconds >= 0 and math.isfinite(seconds) else None  # less than nothing is no wait
+        return seconds if seconds >= 0 and math.isfinite(seconds) else None  # a negative time is no wait
     except ValueError:
         pass
     try:
@@ -250,7 +250,7 @@ def _header(error: Exception, name: str) -> str:
 
 
 def _body(error: Exception) -> Mapping[str, Any]:
-    """Return the error object of an answer, wherever the server puts it."""
+    """Return the error object of a response, wherever the server puts it."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else None
     if isinstance(inner, str):
@@ -271,12 +271,12 @@ def _reason(error: Exception, vendor: ModelVendor) -> str:
 
 
 def _version_hint(vendor: ModelVendor) -> str:
-    """Return what is usually wrong with an address of a vendor whose addresses have a version."""
+    """Return a hint at the usual mistake in an address of a vendor whose addresses contain a version."""
     return ", which usually ends in /v1," if vendor.home.endswith("/v1") else ""
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
-"""Seconds before the first retry, doubled with each, and at most; half of each is left to chance (AWS Architecture
+"""Seconds before the first retry, doubled with each, and at most; half of each is random (AWS Architecture
 Blog, "Exponential Backoff And Jitter", 2015)."""
 
 Say = Callable[[str], None]
@@ -284,15 +284,15 @@ Ask = Callable[[], Iterator[Delta]]
 
 
 def nobody(text: str) -> None:
-    """Take a part of an answer that nobody waits for."""
+    """Ignore a part of an answer."""
 
 
 class VendorModel(ABC):
-    """Asks one model of one vendor; sends no sampling parameters, because newer models reject them."""
+    """Calls one model of one vendor; sends no sampling parameters, because newer models reject them."""
 
     VENDOR: ClassVar[ModelVendor]
     CLIENT: ClassVar[str]
-    """The SDK's class of clients."""
+    """The name of the SDK's client class."""
     DEFAULT: ClassVar[str]
 
     def __init__(self, model: str = "", patience: Patience | None = None, address: ModelAddress | None = None) -> None:
@@ -310,40 +310,40 @@ class VendorModel(ABC):
         patience: Patience | None = None,
         address: ModelAddress | None = None,
     ) -> Self:
-        """Return the model called ``model``; raises ``EnvironmentFault`` where it cannot be asked."""
+        """Return the model called ``model``; raise ``EnvironmentFault`` if it cannot be called."""
         no_argument(cls.VENDOR.provider, argument)
         return cls(model or "", patience, address)
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next text or tool calls; raises ``Unserved`` when the server cannot serve."""
+        """Return the next text or tool calls; raise ``Unserved`` if the server cannot serve."""
         request = self._request(messages, tools)
         return self._answer(lambda: self._whole(request), messages)
 
     def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
-        """Return what ``complete`` does, and tell ``say`` the text as it arrives."""
+        """Return the same as ``complete``, and pass the text to ``say`` as it arrives."""
         request = self._request(messages, tools)
         return self._answer(lambda: self._streamed(request), messages, say)
 
     @abstractmethod
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
-        """Return what the vendor's protocol asks with."""
+        """Return the request in the vendor's protocol."""
 
     @abstractmethod
     def _whole(self, request: dict[str, Any]) -> Iterator[Delta]:
-        """Ask for an answer in one piece and yield its parts."""
+        """Request an answer in one piece and yield its parts."""
 
     @abstractmethod
     def _streamed(self, request: dict[str, Any]) -> Iterator[Delta]:
-        """Ask for a stream and yield the parts of the answer as they arrive."""
+        """Request a stream and yield the parts of the answer as they arrive."""
 
     def _answer(self, ask: Ask, messages: Sequence[Message], say: Say | None = None) -> Completion:
-        """Return the answer that ``ask()`` brings in parts, each told to ``say`` as it arrives.
+        """Return the answer that ``ask()`` brings in parts, passing each to ``say`` as it arrives.
 
-        A request that failed for a passing reason is made again, and its answer begins anew, as long as nothing of it
-        was said.
+        A request that failed for a temporary reason is repeated, and its answer begins anew, as long as nothing of it
+        was passed on.
 
         Raises:
-            Unserved: The model did not answer; what it had said until then was told to ``say``.
+            Unserved: The model did not answer; the text so far was passed to ``say``.
         """
         begun, spent, requests = monotonic(), Counter[str](), 0
         while True:
@@ -361,12 +361,12 @@ class VendorModel(ABC):
             sleep(pause)
 
     def served(self) -> list[str]:
-        """Return the models that the server lists; raises ``Unserved`` where it lists none."""
+        """Return the models that the server lists; raise ``Unserved`` if it lists none."""
         with clear_faults(self.vendor, self.name), readable(self.vendor):
             return [str(model.id) for model in islice(self._client.models.list(), MOST_MODELS)]
 
     def is_served(self) -> bool | None:
-        """Return whether the server knows the model, by its own word or by its list; None where it says neither."""
+        """Return whether the server knows the model, directly or by its list; None if it says neither."""
         try:
             with clear_faults(self.vendor, self.name), readable(self.vendor):
                 return bool(self._client.models.retrieve(self.name).id)
@@ -395,7 +395,7 @@ class VendorModel(ABC):
             yield from parts
 
     def _pause(self, fault: Unserved, requests: int, passed: float) -> float | None:
-        """Return how long to wait before asking again, or None where that is not worth it."""
+        """Return how long to wait before a retry, or None if it is not worthwhile."""
         if not fault.again or requests > self.patience.retries:
             return None
         most = min(FIRST_PAUSE * 2 ** (requests - 1), LONGEST_PAUSE)
@@ -403,7 +403,7 @@ class VendorModel(ABC):
         return pause if passed + pause <= self.patience.retry_within else None
 
     def _told(self, fault: Unserved, requests: int) -> Unserved:
-        """Return the fault with how often was asked, and how long the server wants to be left alone."""
+        """Return the error with the number of attempts, and the wait that the server requests."""
         more = f" Asked {requests} times." if requests > 1 else ""
         more += f" It wants to be asked again in {fault.wait:.0f} s." if fault.wait and fault.again else ""
         told = Unserved(f"{fault}{more}", again=fault.again, wait=fault.wait)
@@ -413,7 +413,7 @@ class VendorModel(ABC):
     def _usage(
         self, spent: Counter[str], arriving: Arriving, messages: Sequence[Message], requests: int
     ) -> dict[str, int]:
-        """Return the tokens of all requests; what the server does not say is estimated, and that is said."""
+        """Return the tokens of all requests; missing counts are estimated, and marked as such."""
         usage = dict(arriving.usage)
         if "input" not in usage or "output" not in usage:
             count = counter()

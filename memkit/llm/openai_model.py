@@ -1,4 +1,4 @@
-"""OpenAI's models, and those of every server that speaks Chat Completions, each in its own way."""
+"""OpenAI's models, and those of every server with Chat Completions, each with its peculiarities."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from memkit.llm.wire import CallPart, Delta, WireTurn, argument_text, counts, se
 from memkit.runtime.loop.interface import CallData, Message, ToolSpec
 
 STOPS = {"length": "length", "content_filter": "filtered", "refusal": "refused"}
-"""Why an answer is not whole, in our words; for any other reason it is."""
+"""Why an answer is incomplete, in our words; any other reason means a complete one."""
 WEB_PAGE = "a web page"
 
 Data = dict[str, Any]
 
 
 class OpenAIModel(VendorModel):
-    """Asks one model of OpenAI's, or of a server that speaks its protocol."""
+    """Calls one of OpenAI's models, or one of a server with its protocol."""
 
     VENDOR = ModelVendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
     CLIENT, DEFAULT = "OpenAI", "gpt-5.4-mini"
@@ -28,10 +28,10 @@ class OpenAIModel(VendorModel):
     def __init__(self, model: str = "", patience: Patience | None = None, address: ModelAddress | None = None) -> None:
         super().__init__(model, patience, address)
         self._asks_usage = True
-        """Whether the server may be asked for the tokens of a streamed answer; some refuse such a request."""
+        """Whether to request the tokens of a streamed answer from the server; some refuse such a request."""
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Data:
-        # Many templates of local models take one system message, in front, and user and assistant strictly in turn.
+        # Many templates of local models accept one system message, first, and then user and assistant strictly in turn.
         system = system_text(messages)
         wire: list[Data] = [{"role": "system", "content": system}] if system else []
         wire += [one for turn in turns_of(messages) for one in _wire_turn(turn)]
@@ -43,7 +43,7 @@ class OpenAIModel(VendorModel):
     def _whole(self, request: Data) -> Iterator[Delta]:
         timeout = self.vendor.timeout(self.patience, stream=False)
         answer = self._client.chat.completions.create(**request, timeout=timeout)
-        if isinstance(answer, str):  # what is no JSON comes as it is
+        if isinstance(answer, str):  # a response that is not JSON arrives as text
             raise malformed(self.vendor, WEB_PAGE if "<" in answer[:20] else "plain text")
         with readable(self.vendor):
             choice = answer.choices[0]
@@ -61,7 +61,7 @@ class OpenAIModel(VendorModel):
                 yield from _deltas(chunk)
 
     def _begun(self, request: Data) -> Any:
-        """Return the stream of an answer, with the count of its tokens where the server gives one."""
+        """Return the stream of an answer, with its token counts if the server provides them."""
         create = self._client.chat.completions.create
         streamed = {**request, "stream": True, "timeout": self.vendor.timeout(self.patience, stream=True)}
         if self._asks_usage:
@@ -75,7 +75,7 @@ class OpenAIModel(VendorModel):
 
 
 def _deltas(chunk: Any) -> Iterator[Delta]:
-    """Yield what a chunk adds; only the first choice counts, and chunks without one tell of the cost."""
+    """Yield what a chunk adds; only the first choice counts, and chunks without one carry the usage."""
     if chunk.choices is None and chunk.usage is None:
         raise TypeError("neither choices nor usage")
     for choice in chunk.choices or ():
@@ -87,7 +87,7 @@ def _deltas(chunk: Any) -> Iterator[Delta]:
             yield Delta(stop=stop)
             continue
         calls = tuple(_call_part(call, call.index) for call in said.tool_calls or ())
-        # Reasoning is not part of the answer, but a model that reasons is at work.
+        # Reasoning is not part of the answer, but shows that the model is at work.
         yield Delta(text=_text(said), calls=calls, stop=stop)
     if chunk.usage is not None:
         yield Delta(usage=_usage(chunk.usage))
@@ -116,7 +116,7 @@ def _usage(usage: Any) -> dict[str, int]:
 
 
 def _wire_turn(turn: WireTurn) -> Iterator[Data]:
-    """Yield the messages of a turn: each result of a tool is a message of its own, in front of what the user says."""
+    """Yield the messages of a turn: each tool result is a message of its own, before the user's words."""
     for call_id, text in turn.results:
         yield {"role": "tool", "tool_call_id": call_id, "content": text}
     if turn.text or turn.calls:

@@ -1,4 +1,4 @@
-"""Which language models there are, each imported only when it is asked for."""
+"""The available language models, each imported only when requested."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PROVIDERS: dict[str, str] = {
     "anthropic": "memkit.llm.anthropic_model:AnthropicModel",
     "openai": "memkit.llm.openai_model:OpenAIModel",
 }
-"""Provider → where its class is; its ``open`` takes what ``open_model`` does."""
+"""Provider → its class; the class's ``open`` takes the arguments of ``open_model``."""
 WITHOUT_MODELS = {"reference": "answers by rules", "scripted": "plays a script"}
-"""Providers that serve no models, and what they do instead."""
+"""Providers without models, and what they do instead."""
 REFERENCE = "The reference model (rules, no language model)"
 SERVERS: dict[str, str] = {
     "ollama": "http://127.0.0.1:11434/v1",
@@ -31,18 +31,18 @@ SERVERS: dict[str, str] = {
     "llama.cpp": "http://127.0.0.1:8080/v1",
     "lmstudio": "http://127.0.0.1:1234/v1",
 }
-"""Servers on one's own machine that speak the protocol of the provider openai, and where they listen."""
+"""Servers on one's own machine with the protocol of the provider openai, and their addresses."""
 
 
 class ModelAddress(NamedTuple):
-    """Where a provider's models are asked and where the key is, unless that is as the vendor has it."""
+    """The address of a provider's models and the variable of the key, if they differ from the vendor's."""
 
     base_url: str | None = None
     key_variable: str | None = None
 
 
 class StoreModels(NamedTuple):
-    """Opens models as the settings of a store have them: which one, where it is asked, how long it is waited for."""
+    """Opens models according to a store's settings: which one, its address, and the time limits."""
 
     settings: Settings
     may_use: Callable[[str], bool]
@@ -50,7 +50,7 @@ class StoreModels(NamedTuple):
 
     @classmethod
     def of(cls, root: Path | None) -> StoreModels:
-        """Return those of the store at ``root``, or of the environment without one."""
+        """Return the models of the store at ``root``, or of the environment without one."""
         from memkit.store.trust import Trust
 
         settings = load_settings(root)
@@ -59,7 +59,7 @@ class StoreModels(NamedTuple):
     def open(
         self, provider: str, model: str | None = None, *, folder: Path | None = None, patience: Patience | None = None
     ) -> Model:
-        """Return a model of ``provider``; what is not named is as the settings say."""
+        """Return a model of ``provider``; anything not given is taken from the settings."""
         return open_model(
             provider,
             model or self.name(provider),
@@ -69,15 +69,15 @@ class StoreModels(NamedTuple):
         )
 
     def name(self, provider: str) -> str | None:
-        """Return the configured model where it is one of this provider's."""
+        """Return the configured model if it is one of this provider's."""
         return None if provider.partition(":")[0] in WITHOUT_MODELS else self._setting("model", provider)
 
     def address(self, provider: str) -> ModelAddress:
-        """Return where this provider is asked."""
+        """Return this provider's address."""
         return ModelAddress(self._setting("base_url", provider), self._setting("key_variable", provider))
 
     def _setting(self, key: str, provider: str) -> str | None:
-        """Return a setting where it is about ``provider``: another vendor's models are called and reached otherwise."""
+        """Return a setting if it applies to ``provider``: other vendors' models have other names and addresses."""
         configured, value = str(self.settings["provider"]).partition(":")[0], self.settings[key]
         is_about = configured in ("reference", provider.partition(":")[0])
         return value if value and is_about and self.may_use(key) else None
@@ -94,11 +94,11 @@ def open_model(
     """Return the model of ``provider``, such as ``reference`` or ``scripted:answers.yaml``.
 
     Args:
-        provider: A name of ``PROVIDERS``, followed by ``:`` and an argument where it takes one.
+        provider: A name of ``PROVIDERS``, followed by ``:`` and an argument if it takes one.
         model: The model's name, for providers that serve several.
-        folder: Where a relative file name starts; the current directory without it.
-        patience: How long a vendor's model is waited for, and how often it is asked again.
-        address: Where a vendor's model is asked, and where the key is.
+        folder: The base of a relative file name; by default the current directory.
+        patience: How long to wait for a vendor's model, and how often to retry.
+        address: The address of a vendor's model, and the variable of its key.
 
     Raises:
         UsageError: There is no such provider, or it has no models.
@@ -118,7 +118,7 @@ def open_model(
 
 
 def introduced(model: Model) -> str:
-    """Return who a model is, such as ``gpt-5.4-mini at https://api.openai.com/v1``."""
+    """Return a model's name and address, such as ``gpt-5.4-mini at https://api.openai.com/v1``."""
     vendor = getattr(model, "vendor", None)
     if vendor is not None:
         return f"{getattr(model, 'name', '')} at {vendor.shown}"
@@ -126,7 +126,7 @@ def introduced(model: Model) -> str:
 
 
 def require_provider(name: str) -> None:
-    """Raise ``UsageError`` where there is no provider of this name."""
+    """Raise ``UsageError`` if there is no provider of this name."""
     if name not in PROVIDERS:
         if name in SERVERS:
             raise UsageError(f"{name} is a server of your own: 'memkit setup --provider {name}' makes it this store's.")
@@ -142,28 +142,28 @@ def require_provider(name: str) -> None:
 
 
 _BEHIND_THE_CLOCK = 5.0
-"""Seconds, as many as a busy machine may keep a thread from running."""
+"""Seconds for which a busy machine may keep a thread from running."""
 
 
 class Patience(NamedTuple):
-    """Bounds on one request and on asking again, in seconds; the section ``requests`` of the settings."""
+    """Time limits of a request and of retries, in seconds; the section ``requests`` of the settings."""
 
     connect: float = 10.0
-    """For a connection to be made."""
+    """For establishing a connection."""
     first_token: float = 120.0
     """Until a streamed answer begins: a model on this machine may have to be loaded first."""
     between_tokens: float = 60.0
-    """Between two parts of a streamed answer; what only keeps a connection open counts for nothing."""
+    """Between two parts of a streamed answer; mere keep-alive messages do not count."""
     whole: float = 600.0
     """Until an answer is complete."""
     retries: int = 3
-    """So often a request that failed for a passing reason is made again."""
+    """How often a request that failed for a temporary reason is repeated."""
     retry_within: float = 60.0
-    """No request is made again later than this after the first."""
+    """No request is repeated later than this after the first."""
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Patience:
-        """Return the patience that the settings ask for.
+        """Return the time limits in the settings.
 
         >>> Patience.of({"connect": "5s", "retries": 0}).connect
         5.0
@@ -174,19 +174,19 @@ class Patience(NamedTuple):
         return cls(**given)
 
     def read_timeout(self, *, stream: bool) -> float:
-        """Return how long a connection may stay silent; the clock over what arrives ends first and says which bound."""
+        """Return how long a connection may be silent; the clock over what arrives expires first and names the limit."""
         silence = min(self.whole, max(self.first_token, self.between_tokens)) if stream else self.whole
         return silence + _BEHIND_THE_CLOCK
 
 
-# Which model is asked beside a conversation.
+# The model that works beside a conversation.
 
 OFF = "off"
 CONFIGURED = "provider"
 RULES = "reference"
-"""A provider that sums up nothing: it has rules and no language."""
+"""A provider that summarises nothing: it has rules and no language."""
 WITH_ARGUMENT = frozenset({"scripted"})
-"""Providers whose name is followed by an argument of theirs; that of others is followed by a model's name."""
+"""Providers whose name is followed by an argument of their own; for others a model's name follows."""
 
 BRIEF = Patience(first_token=30, between_tokens=30, whole=60, retries=1, retry_within=10)
 """A turn waits for its summary, which can do without a model."""
@@ -195,14 +195,14 @@ BRIEF = Patience(first_token=30, between_tokens=30, whole=60, retries=1, retry_w
 def side_model(
     setting: str, provider: str, open_model: Callable[[str, str | None, Patience], Model]
 ) -> Callable[[Model], Model] | None:
-    """Return which model ``context.summary_model`` names, given the one that answers; None where rules do its work.
+    """Return the model that ``context.summary_model`` names, given the answering one; None if rules do its work.
 
-    Where it names none, the one that answers draws from turns; a script has its answers for the conversation alone.
+    If it names none, the answering model draws from turns; a script has answers for the conversation alone.
 
     Args:
-        setting: ``off``, ``provider``, or a provider, followed by ``:`` and a model where it serves several.
+        setting: ``off``, ``provider``, or a provider, followed by ``:`` and a model if it serves several.
         provider: The provider of the conversation.
-        open_model: Opens another one when it is needed first, given its provider, its name and how long to wait.
+        open_model: Opens another one when it is first needed, given its provider, its name and the time limits.
 
     Raises:
         UsageError: There is no such provider.

@@ -30,7 +30,7 @@ class Played:
 
     completion: Completion
     error: str = ""
-    """What the model fails with, behind the text that it says."""
+    """The error that the model fails with, after its text."""
     delay: float = 0.0
     """Seconds that it takes."""
 
@@ -65,11 +65,11 @@ class ScriptedModel:
         return cls(data, str(path))
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next answer; raises ``ScriptExhausted`` after the last one, ``Unserved`` where it is an error."""
+        """Return the next answer; raise ``ScriptExhausted`` after the last one, ``Unserved`` for an error."""
         return self.stream(messages, tools, lambda text: None)
 
     def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
-        """Return what ``complete`` does, and tell ``say`` the text word by word."""
+        """Return the same as ``complete``, and pass the text to ``say`` word by word."""
         if self._next >= len(self._answers):
             raise ScriptExhausted(
                 f"{self._name} has {len(self._answers)} answers and a further one was asked for. Add one to the list."
@@ -97,6 +97,6 @@ def _played(answer: Any, where: str) -> Played:
     if "tool" not in answer:
         return Played(Completion(text), error, delay)
     args = answer.get("args", {})
-    # Text as arguments stays text: a script may show what a model with broken JSON does.
+    # Arguments given as text stay text, so that a script can show a model's broken JSON.
     call = ToolCall("scripted", str(answer["tool"]), args if isinstance(args, dict) else str(args))
     return Played(Completion(text, (call,)), error, delay)

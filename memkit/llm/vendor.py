@@ -1,4 +1,4 @@
-"""What the vendors' models share: an SDK that may be missing, and a key and an address in the environment."""
+"""Shared by the vendors' models: an SDK that may be missing, and a key and an address in the environment."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from memkit.errors import EnvironmentFault, MissingExtra, UsageError
 from memkit.llm.providers import ModelAddress, Patience
 
 SECRET_PARTS = re.compile(r"(?<=//)[^/@\s]*@|[?#]\S*")
-"""Of an address: a name with a password, and what may hold a key."""
+"""In an address: user name and password, and parts that may hold a key."""
 NO_KEY = "none"
-"""What is sent in the place of a key where none is wanted: the SDKs do not start without one."""
+"""Sent instead of a key if none is wanted: the SDKs do not start without one."""
 
 
 @dataclass(frozen=True)
 class ModelVendor:
-    """Where one vendor's models are, and what settings and environment say about them."""
+    """The address and key of one vendor's models, according to settings and environment."""
 
     provider: str
     """Also the name of the SDK's package."""
     key: str
-    """The variable that holds the key; empty where none is sent."""
+    """The variable that holds the key; empty if none is sent."""
     address: str
-    """What names the address: a variable, or the setting ``base_url``."""
+    """The source of the address: a variable, or the setting ``base_url``."""
     home: str
-    """Where the vendor itself serves."""
+    """The vendor's own address."""
     base_url: str | None = None
-    """The address that the setting names."""
+    """The address in the setting."""
 
     def at(self, chosen: ModelAddress) -> ModelVendor:
         """Return the vendor's protocol at another address, or with the key in another variable.
 
-        A server of one's own never gets the vendor's key unasked.
+        A server of one's own never receives the vendor's key unless told so.
         """
         if chosen.base_url is None:
             return replace(self, key=chosen.key_variable or self.key)
@@ -49,7 +49,7 @@ class ModelVendor:
 
     @property
     def where(self) -> str:
-        """Return the address to ask; raises ``EnvironmentFault`` where the one that is named cannot be."""
+        """Return the address to call; raise ``EnvironmentFault`` if the configured one is invalid."""
         given = (os.environ.get(self.address, "") if self.base_url is None else self.base_url).strip()
         try:
             parts = urlsplit(given)
@@ -63,12 +63,12 @@ class ModelVendor:
 
     @property
     def shown(self) -> str:
-        """Return the address as a message shows it."""
+        """Return the address as messages show it."""
         return SECRET_PARTS.sub("", self.where)
 
     @property
     def secret(self) -> str:
-        """Return the key that the environment holds, which no message may show; empty where there is none."""
+        """Return the key in the environment, which no message may show; empty if there is none."""
         return os.environ.get(self.key, "").strip() if self.key else ""
 
     def masked(self, text: str) -> str:
@@ -76,11 +76,11 @@ class ModelVendor:
         return text.replace(self.secret, "…") if self.secret else text
 
     def client(self, name: str, patience: Patience) -> Any:
-        """Return the SDK's client class ``name``, made with the key and the address of the environment.
+        """Return the SDK's client class ``name``, instantiated with the key and the address of the environment.
 
         Raises:
             MissingExtra: The SDK is not installed.
-            EnvironmentFault: There is no key, the address is none, or the environment names a proxy that cannot be one.
+            EnvironmentFault: There is no key, the address is invalid, or the environment names an invalid proxy.
         """
         if self.key and not self.secret:
             raise EnvironmentFault(
@@ -104,7 +104,7 @@ class ModelVendor:
 
     @property
     def sdk(self) -> Any:
-        """Return the vendor's package; raises ``MissingExtra`` where it is not installed."""
+        """Return the vendor's package; raise ``MissingExtra`` if it is not installed."""
         try:
             return importlib.import_module(self.provider)
         except ImportError as error:
@@ -114,14 +114,14 @@ class ModelVendor:
 
     @property
     def base_error(self) -> type[Exception]:
-        """Return what every error of the SDK is."""
+        """Return the base class of all errors of the SDK."""
         error: type[Exception] = self.sdk.APIError.__base__
         return error
 
 
 def check_proxies() -> None:
-    """Raise ``EnvironmentFault`` for a proxy in the environment that the HTTP library would stumble over."""
-    from urllib.request import getproxies  # with all of HTTP and TLS, which only a vendor's model needs
+    """Raise ``EnvironmentFault`` for a proxy in the environment that would break the HTTP library."""
+    from urllib.request import getproxies  # loads all of HTTP and TLS, which only a vendor's model needs
 
     for scheme, address in getproxies().items():
         if scheme not in ("http", "https", "all"):
@@ -134,31 +134,31 @@ def check_proxies() -> None:
 
 
 def no_argument(provider: str, argument: str) -> None:
-    """Raise ``UsageError`` where something follows the colon of a provider that takes nothing there."""
+    """Raise ``UsageError`` if an argument follows the colon of a provider that takes none."""
     if argument:
         raise UsageError(f"The provider {provider} takes no argument, and got {argument!r}. Name a model with --model.")
 
 
-# Wait for what arrives with a clock that nothing stops, neither a slow name server nor a server that only pings.
+# A timer that nothing delays, neither a slow name server nor a server that only sends keep-alives.
 
 T = TypeVar("T")
 
 
 class TooSlow(Exception):
-    """Report which bound passed; the first argument is its name in the settings, the second its seconds."""
+    """Report an exceeded limit; the first argument is its name in the settings, the second its seconds."""
 
 
 class _End(Generic[T]):
-    """Stands in the queue behind the last part, with the error that ended them if one did."""
+    """Marks the end of the queue, with the error that ended it if there was one."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
 
 
 def timed(begin: Callable[[], Iterator[T]], patience: Patience, *, stream: bool) -> Generator[T]:
-    """Yield what ``begin()`` yields, fetched in a thread of its own; raises ``TooSlow`` where that takes too long.
+    """Yield the items of ``begin()``, fetched in a separate thread; raise ``TooSlow`` if that takes too long.
 
-    Whoever stops asking, by an error or an interrupt, leaves at once; the thread closes the connection with the next
+    A caller that stops, by an error or an interrupt, returns at once; the thread closes the connection with the next
     part that arrives.
     """
     arrived: queue.SimpleQueue[T | _End[T]] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""What goes to a vendor's model and comes back: in a form that every vendor takes, the same streamed or whole."""
+"""Messages to and from a vendor's model, in a form that every vendor accepts, the same streamed or whole."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from memkit.runtime.loop.bound import read_arguments
 from memkit.runtime.loop.interface import JSON, CallData, Completion, Message, ToolCall
 
-# An answer put together from the parts in which it arrives, the same whether it was streamed or came whole.
+# An answer assembled from the parts in which it arrives, the same whether it was streamed or came whole.
 
 LONGEST = 200_000
-"""Characters of one answer's text; nobody reads more, and a model that runs wild stops nowhere."""
+"""The most characters of one answer's text; nobody reads more, and a runaway model would not stop."""
 MOST_CALLS = 64
-"""Tool calls of one answer."""
+"""The most tool calls of one answer."""
 LONGEST_ARGUMENTS = 1_000_000
-"""Characters of all arguments of one answer."""
+"""The most characters of all arguments of one answer."""
 LONGEST_NAME = 200
 
 NOTES = {
@@ -27,14 +27,14 @@ NOTES = {
     "refused": "(The model refused to answer.)",
     "": "(The connection ended before the model said that its answer was complete.)",
 }
-"""What is added to the text of an answer that is not whole, by why it stopped; any other reason is a whole answer."""
+"""Appended to an incomplete answer, by the reason that it stopped; any other reason means a complete one."""
 TOO_LONG = f"(The answer was cut off after {LONGEST:,} characters.)"
 TOO_MANY = f"(Only the first {MOST_CALLS} tool calls of the answer were read.)"
 
 
 @dataclass(frozen=True)
 class CallPart:
-    """A part of a tool call: everything of it may be missing or come in several parts."""
+    """A part of a tool call: everything in it may be missing or come in several parts."""
 
     index: int | None = None
     id: str = ""
@@ -44,12 +44,12 @@ class CallPart:
 
 @dataclass(frozen=True)
 class Delta:
-    """What one event of a stream adds to the answer; an empty one says that the model is at work."""
+    """What one event of a stream adds to the answer; an empty one shows that the model is at work."""
 
     text: str = ""
     calls: tuple[CallPart, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
-    """Counts so far: input, output and, where the server says it, cached."""
+    """Counts so far: input, output and, if the server reports it, cached."""
     stop: str = ""
     """Why the model stopped: ``done``, or a key of ``NOTES``."""
 
@@ -64,13 +64,13 @@ class GrowingCall:
     arguments: list[str] = field(default_factory=list)
 
     def takes(self, part: CallPart) -> bool:
-        """Return whether ``part`` goes on with this call; some servers give every call one index, or none."""
+        """Return whether ``part`` continues this call; some servers give every call the same index, or none."""
         if part.index != self.index or (part.id and self.id and part.id != self.id):
             return False
         return bool(part.id) or part.index is not None or not (part.name and self.arguments)
 
     def add(self, part: CallPart) -> None:
-        """Take in a part; a name that is sent again with each part is one name."""
+        """Add a part; a name repeated in each part is one name."""
         self.id = self.id or part.id
         if part.name != self.name:
             self.name += part.name
@@ -78,7 +78,7 @@ class GrowingCall:
             self.arguments.append(part.arguments)
 
     def whole(self, number: int) -> ToolCall:
-        """Return the call; arguments that are no JSON object stay text, for whoever runs it to refuse."""
+        """Return the call; arguments that are not a JSON object stay text, for the tools to refuse."""
         text = "".join(self.arguments)
         given = read_arguments(text)
         name = whole_characters(self.name)[:LONGEST_NAME]
@@ -86,27 +86,27 @@ class GrowingCall:
 
 
 class Arriving:
-    """Takes in the parts of one answer and says its text as soon as it can."""
+    """Collects the parts of one answer and passes its text on as early as possible."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._said: list[str] = []
         self._length = 0
         self._half = ""
-        """The first half of a character, which waits for the second."""
+        """The first half of a surrogate pair, which waits for the second."""
         self._calls: list[GrowingCall] = []
         self._arguments = 0
         self._stop = ""
         self._notes: list[str] = []
         self.usage: dict[str, int] = {}
         self.full = False
-        """Whether no further part is wanted."""
+        """Whether no further part is accepted."""
         self.empty = True
         """Whether nothing arrived at all."""
 
     @property
     def said(self) -> str:
-        """Return the text that was said."""
+        """Return the text passed on so far."""
         return "".join(self._said)
 
     @property
@@ -115,7 +115,7 @@ class Arriving:
         return self.said + "".join(call.name + "".join(call.arguments) for call in self._calls)
 
     def add(self, delta: Delta) -> None:
-        """Take in one part."""
+        """Add one part."""
         self.empty = False
         self.usage.update(delta.usage)
         self._stop = delta.stop or self._stop
@@ -125,7 +125,7 @@ class Arriving:
             self._tell(delta.text)
 
     def completion(self, usage: Mapping[str, int]) -> Completion:
-        """Return the answer, with what is missing of it said at its end."""
+        """Return the answer, with a note at its end about anything missing."""
         if self._half:
             self._tell("", last=True)
         note = NOTES.get(self._stop) if not self.full else None
@@ -172,9 +172,9 @@ class Arriving:
 
 
 def whole_characters(text: str) -> str:
-    r"""Return ``text`` with the halves of surrogate pairs put together; a half that stays alone becomes a mark.
+    r"""Return ``text`` with surrogate pairs joined; an unpaired half becomes a mark.
 
-    A server may cut a character in two, and neither half is text by itself.
+    A server may split a character in two, and neither half is text by itself.
 
     >>> whole_characters("\ud83d\ude42") == "\U0001f642", whole_characters("a\ud83db") == "a\ufffdb"
     (True, True)
@@ -183,14 +183,14 @@ def whole_characters(text: str) -> str:
 
 
 def text_of(given: Any) -> str:
-    """Return a text that may be missing; raises ``TypeError`` for what is none."""
+    """Return a text that may be missing; raise ``TypeError`` for anything else."""
     if given is not None and not isinstance(given, str):
         raise TypeError(f"{type(given).__name__} in the place of text")
     return given or ""
 
 
 def argument_text(given: Any) -> str:
-    """Return arguments as text; some servers send an object in the place of its JSON."""
+    """Return arguments as text; some servers send an object instead of its JSON."""
     if given is None:
         return ""
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
@@ -205,17 +205,16 @@ def counts(**given: Any) -> dict[str, int]:
     return {name: value for name, value in given.items() if type(value) is int and value >= 0}
 
 
-# A conversation in a form that every vendor takes back, whatever a model made up in it or a page-out took away.
+# A conversation in a form that every vendor accepts back, whatever a model made up in it or a page-out removed.
 #
-# Vendors refuse a request over one bad message: a made-up name of a tool with a space in it, a call without its
-# result, a
-# result without its call, half a character. What a model did wrong once would then end its session for good.
+# Vendors refuse a request over one bad message: an invented tool name with a space in it, a call without its result, a
+# result without its call, half a character. A model's single mistake would then end its session for good.
 
 UNNAMED = "unknown_tool"
-"""In the place of a name that no server would take back."""
+"""Replaces a name that no server would accept back."""
 NO_RESULT = "(The result of this call was not kept.)"
 BEGINNING = "(Earlier messages are not shown.)"
-"""Opens a conversation of which the first visible words are the model's."""
+"""Opens a conversation whose first visible words are the model's."""
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 
@@ -227,24 +226,24 @@ class WireTurn:
     role: str
     """user or assistant"""
     results: list[tuple[str, str]] = field(default_factory=list)
-    """Id of the call and what became of it."""
+    """Id of the call and its result."""
     texts: list[str] = field(default_factory=list)
     calls: list[CallData] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """Return what is said in words."""
+        """Return the words."""
         return "\n\n".join(text for text in self.texts if text.strip()).rstrip()
 
 
 def system_text(messages: Sequence[Message]) -> str:
-    """Return what is said in the name of the system; many models take it in one message and in front only."""
+    """Return the system messages as one; many models accept only one, at the beginning."""
     said = [str(one.get("content") or "") for one in messages if one["role"] == "system"]
     return whole_characters("\n\n".join(text for text in said if text.strip()))
 
 
 def turns_of(messages: Sequence[Message]) -> list[WireTurn]:
-    """Return what user and model said in turn, the user first; every call has its result in the turn after it."""
+    """Return the alternating turns of user and model, the user first; every call has its result in the next turn."""
     reading = _Reading()
     for message in messages:
         reading.add(message)
@@ -256,12 +255,12 @@ def turns_of(messages: Sequence[Message]) -> list[WireTurn]:
 
 
 class _Reading:
-    """Goes through the messages with the calls that wait for their result."""
+    """Processes the messages, keeping track of calls that wait for their result."""
 
     def __init__(self) -> None:
         self.turns: list[WireTurn] = []
         self._waiting: list[tuple[str, str]] = []
-        """Id of a call as the conversation has it, and as it is sent."""
+        """Id of a call in the conversation, and as it is sent."""
         self._sent: set[str] = set()
 
     def add(self, message: Message) -> None:
@@ -278,7 +277,7 @@ class _Reading:
             self._turn("user").texts.append(text)
 
     def answer_all(self) -> None:
-        """Give the calls that nobody answered a result that says so."""
+        """Give unanswered calls a result that says so."""
         for _, sent in self._waiting:
             self._turn("user").results.append((sent, NO_RESULT))
         self._waiting.clear()
@@ -291,7 +290,7 @@ class _Reading:
     def _result(self, call_id: str, text: str) -> None:
         place = next((at for at, (own, _) in enumerate(self._waiting) if own == call_id), None)
         if place is None:
-            self._turn("user").texts.append(text)  # its call was paged out; what it said is still worth reading
+            self._turn("user").texts.append(text)  # its call was paged out; the result is still worth reading
         else:
             self._turn("user").results.append((self._waiting.pop(place)[1], text))
 
@@ -307,7 +306,7 @@ class _Reading:
 
 
 def sendable_name(name: str) -> str:
-    """Return ``name`` if it can be a tool's, and otherwise a stand-in.
+    """Return ``name`` if it is a valid tool name, and otherwise a stand-in.
 
     >>> sendable_name("note"), sendable_name("rm -rf"), sendable_name("")
     ('note', 'unknown_tool', 'unknown_tool')
@@ -316,7 +315,7 @@ def sendable_name(name: str) -> str:
 
 
 def sendable(value: JSON) -> Any:
-    """Return ``value`` with nothing in it that JSON or UTF-8 cannot hold."""
+    """Return ``value`` without anything that JSON or UTF-8 cannot hold."""
     if isinstance(value, str):
         return whole_characters(value)
     if isinstance(value, Mapping):

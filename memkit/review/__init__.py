@@ -1,1 +1,1 @@
-"""What a change of a store means: described by skills, policies, domains, settings and memory, for who reviews it."""
+"""The meaning of a change of a store, described for reviewers by skills, policies, domains, settings and memory."""

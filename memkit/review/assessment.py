@@ -1,4 +1,4 @@
-"""What follows from a change: calls that the policies decide otherwise, and in a paragraph what to look at first."""
+"""Consequences of a change: calls that the policies decide differently, and a paragraph on what to look at first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FILE = re.compile(rf"{FOLDER}/[^./][^/]*\.yaml")
 
 
 def changed_verdicts(before: StoreSide, after: StoreSide, changed: Iterable[str]) -> Verdicts:
-    """Return which calls come out otherwise; a set that does not load denies every call, and is named."""
+    """Return which calls are decided differently; a set that does not load denies every call, and is reported."""
     if not any(_FILE.fullmatch(path) for path in changed):
         return Verdicts()
     known: dict[tuple[str, FileState], Mapping[str, Any]] = {}
@@ -59,14 +59,14 @@ def _policies(side: StoreSide, known: dict[tuple[str, FileState], Mapping[str, A
 
 
 TOLD = 3
-"""Reasons that the paragraph tells; the others are counted in it."""
+"""The most reasons in the paragraph; the others are counted in it."""
 
 _INTEGRITY = ("removed", "edited", "broken", "tampered", "missing")
-"""What happens to shards by no program of memkit."""
+"""Changes of shards that no program of memkit makes."""
 
 
 def assess(difference: Difference, verdicts: Verdicts, lint: LintDelta, questions: Sequence[str] = ()) -> Assessment:
-    """Return the assessment of a change; ``questions`` stand open in what is remembered on the later side."""
+    """Return the assessment of a change; ``questions`` are the open ones in the later side's memory."""
     reasons = (*_stops(difference, verdicts, lint), *_looks(difference, verdicts, lint), *_open(questions))
     level: Level = reasons[0].level if reasons else "clear"
     return Assessment(level, _paragraph(difference, lint, reasons), reasons)
@@ -100,7 +100,7 @@ def _is_tampering(change: SubjectChange) -> bool:
 
 
 def _first(subject: ReviewSubject, which: Callable[[SubjectChange], bool]) -> tuple[SubjectChange | None, int]:
-    """Return the first change of a subject that is such a one, and how many are."""
+    """Return the first matching change of a subject, and how many match."""
     found = filter(which, subject.changes)
     first = next(found, None)
     return first, (1 + sum(1 for _ in found) if first else 0)
@@ -149,7 +149,7 @@ def _open(questions: Sequence[str]) -> Iterator[ReviewReason]:
 
 
 def _said(message: str) -> str:
-    """Return a sentence of memkit's own as it is quoted in another: it can hold texts of the store."""
+    """Return one of memkit's own sentences as quoted in another: it may contain texts of the store."""
     return quoted(message.removesuffix("."), 200)
 
 

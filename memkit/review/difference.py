@@ -1,4 +1,4 @@
-"""Everything that changed between two sides of a store; each kind of file is compared by its own words."""
+"""All changes between two sides of a store, each kind of file compared in its own terms."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class FileKind:
 
     area: str
     findings: Callable[[Document, str], list[SchemaFinding]]
-    """What keeps a document from being what its folder says."""
+    """Returns the faults that keep a document from being what its folder says."""
     describe: Describe
-    """Says what changed between the data of two files, None for a file that is not there."""
+    """Returns the changes between the data of two files, None for a missing file."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ KINDS: Mapping[str, FileKind] = {
     "skills": FileKind("skill", skill_findings, _skill_changes),
     "domains": FileKind("domain", domain_findings, domain_changes),
 }
-"""By the folder that their files lie in."""
+"""By the folder of the files."""
 LEARNED = FileKind("domain", learned_findings, lambda before, after: domain_changes(before or {}, after or {}))
-"""Methods that a model proposed: each is looked at, also where the file is new."""
+"""Methods that a model proposed: each is examined, even in a new file."""
 SETTINGS = FileKind("settings", lambda document, stem: check(document.data, load_schema("memkit")), setting_changes)
 WATCHED = (".github/", ".gitattributes", ".gitignore", ".pre-commit-config.yaml", "action.yml", "policies/tests/")
-"""Files that decide what is checked of a change, and so are looked at with the change."""
+"""Files that decide how a change is checked, and so are shown with the change."""
 
 
 def kind_of(path: str) -> FileKind | None:
-    """Return the kind of a file by where it lies, None for one that is only named."""
+    """Return the kind of a file by its place, None for one that is only listed."""
     if path == MANIFEST:
         return SETTINGS
     place = PurePosixPath(path)
@@ -87,7 +87,7 @@ def file_subjects(before: StoreSide, after: StoreSide, changed: Iterable[str]) -
 
 
 def _moves_on(path: str, before: StoreSide, after: StoreSide) -> bool:
-    """Return whether a file only says how far the archive is, which the change of the archive says better."""
+    """Return whether a file only records how far the archive is, which the archive's own change says better."""
     there, was = after.files.get(path), before.files.get(path)
     if there is None or not PurePosixPath(path).match(f"{HEADS}/*.json"):
         return False
@@ -182,7 +182,7 @@ def _other_file(path: str, one: FileState | None, other: FileState | None) -> Re
 
 
 def difference(sides: StoreSides, sealer: Sealer) -> Difference:
-    """Return what changed, by meaning; what ``sealer`` cannot open stays sealed."""
+    """Return the changes by meaning; text that ``sealer`` cannot open stays sealed."""
     before, after = sides.before, sides.after
     changed = changed_paths(before, after)
     shards = [path for path in changed if SHARD.fullmatch(path)]
@@ -192,7 +192,7 @@ def difference(sides: StoreSides, sealer: Sealer) -> Difference:
 
 
 def changed_paths(before: StoreSide, after: StoreSide) -> list[str]:
-    """Return the paths whose content or kind of file is not the same on both sides."""
+    """Return the paths whose content or file type differs between the sides."""
     paths = sorted({*before.files, *after.files})
     return [path for path in paths if _state(before.files.get(path)) != _state(after.files.get(path))]
 

@@ -1,4 +1,4 @@
-"""What the review room promises (what changed between two sides, and what follows), and how texts stand in it."""
+"""The concepts of a review (what changed between two sides, and the consequences), and how texts are quoted in it."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.store.yaml_edit import version_key
 
 AREAS = ("settings", "policy", "skill", "domain", "memory", "file")
-"""What a subject can be, in the order in which they are told: what binds the agent comes first."""
+"""The kinds of subjects, in order of presentation: what binds the agent comes first."""
 
 
 @dataclass(frozen=True)
 class SubjectChange:
-    """One thing that differs."""
+    """One difference."""
 
     field: str
-    """The key of the file that it stands under; for memory, the operation."""
+    """The key in the file that it concerns; for memory, the operation."""
     kind: str
     """``added``, ``removed``, ``changed`` and the like, one word."""
     message: str
-    """A sentence; texts of the store stand in it between “ and ”."""
+    """A sentence; texts of the store are quoted in it between “ and ”."""
     before: Any = None
     after: Any = None
     attention: bool = False
     """Whether a reviewer should look twice: a safeguard goes, or the agent may do or believe more."""
     id: str | None = None
-    """Of the line, where the change is one of memory."""
+    """The line's id, if the change concerns memory."""
 
 
 @dataclass(frozen=True)
 class ReviewSubject:
-    """One file, or the memory of one user, with everything that changed of it."""
+    """One file, or the memory of one user, with all its changes."""
 
     area: str
     name: str
@@ -47,11 +47,11 @@ class ReviewSubject:
     """added | removed | renamed | changed | broken"""
     changes: Sequence[SubjectChange]
     path: str | None = None
-    """Where it stands; None for memory, which lies in many files."""
+    """Its place; None for memory, which is spread over many files."""
     was: str | None = None
-    """The name before, of what was renamed."""
+    """The former name, if it was renamed."""
     old_path: str | None = None
-    """Where that stood."""
+    """Its former place."""
 
     @cached_property
     def attention(self) -> int:
@@ -60,32 +60,32 @@ class ReviewSubject:
 
 
 class ChangeFile:
-    """Changes in a file without a name: of memory there may be a million."""
+    """Changes in an unnamed file: there may be a million in memory."""
 
     def __init__(self) -> None:
         self._file = TemporaryFile()  # noqa: SIM115 - it lives as long as what reads it
 
     def add(self, change: SubjectChange) -> int:
-        """Keep a change and return its place."""
+        """Add a change and return its position."""
         place = self._file.tell()
         self._file.write(json.dumps(astuple(change)).encode() + b"\n")
         return place
 
     def at(self, place: int) -> SubjectChange:
-        """Return the change that is kept at a place."""
+        """Return the change at a position."""
         self._file.seek(place)
         return SubjectChange(*json.loads(self._file.readline()))
 
 
 @dataclass(frozen=True)
 class FiledChanges(Sequence[SubjectChange]):
-    """Some of the changes in a file, in their order."""
+    """Some of the changes in a file, in order."""
 
     file: ChangeFile
     places: array[int]
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return their number."""
         return len(self.places)
 
     @overload
@@ -93,7 +93,7 @@ class FiledChanges(Sequence[SubjectChange]):
     @overload
     def __getitem__(self, which: slice) -> FiledChanges: ...
     def __getitem__(self, which: int | slice) -> SubjectChange | FiledChanges:
-        """Return one of them, or some."""
+        """Return one of them, or a slice."""
         if isinstance(which, slice):
             return FiledChanges(self.file, self.places[which])
         return self.file.at(self.places[which])
@@ -101,17 +101,17 @@ class FiledChanges(Sequence[SubjectChange]):
 
 @dataclass(frozen=True)
 class End:
-    """What one side of a difference is called."""
+    """The name of one side of a difference."""
 
     name: str
-    """As a person named it."""
+    """As given by a person."""
     commit: str | None = None
-    """None for the work tree, and for nothing at all."""
+    """None for the work tree, and for an empty side."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something to know about the comparison itself."""
+    """A remark on the comparison itself."""
 
     code: str
     message: str
@@ -138,7 +138,7 @@ class Difference:
 
 
 def in_order(subjects: Iterable[ReviewSubject]) -> tuple[ReviewSubject, ...]:
-    """Return subjects as they are told: what needs a second look first, then by area and name."""
+    """Return subjects in order of presentation: those that need a second look first, then by area and name."""
     return tuple(
         sorted(subjects, key=lambda each: (not each.attention, AREAS.index(each.area), each.name, each.path or ""))
     )
@@ -149,20 +149,20 @@ Level = Literal["stop", "look", "clear"]
 
 @dataclass(frozen=True)
 class LintFinding:
-    """Something that lint finds on one side and not on the other."""
+    """A lint finding on one side that the other lacks."""
 
     code: str
     severity: str
     message: str
     path: str
-    """In the store."""
+    """Relative to the store."""
     line: int
     column: int
 
 
 @dataclass(frozen=True)
 class LintDelta:
-    """What lint finds on the later side alone, and on the earlier side alone."""
+    """Lint findings only on the later side, and only on the earlier side."""
 
     new: tuple[LintFinding, ...] = ()
     fixed: tuple[LintFinding, ...] = ()
@@ -179,20 +179,20 @@ class LintDelta:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What the policies of both sides decide differently."""
+    """The calls that the policies of both sides decide differently."""
 
     changes: tuple[VerdictChange, ...] = ()
     """Weakened hard policies first."""
     unknown: tuple[str, ...] = ()
     """Questions that were neither answered by a call nor ruled out."""
     fault: str = ""
-    """Why a side has no policies that load, so that it denies every call."""
+    """Why a side's policies do not load, so that it denies every call."""
     faulty: Literal["", "before", "after", "both"] = ""
     """Which side that is."""
 
     @property
     def weakened_hard(self) -> int:
-        """Return how many of the calls come out weaker although a hard policy decided them."""
+        """Return how many calls are decided more weakly although a hard policy decided them."""
         return sum(change.weakens_hard for change in self.changes)
 
 
@@ -202,24 +202,24 @@ class ReviewReason:
 
     level: Level
     message: str
-    """A sentence; texts of the store stand in it between “ and ”."""
+    """A sentence; texts of the store are quoted in it between “ and ”."""
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a reviewer should know before anything else."""
+    """What a reviewer should know first."""
 
     level: Level
     """``stop``: a safeguard gives way or something breaks; ``look``: a person should look twice; ``clear``: neither."""
     summary: str
     """One paragraph."""
     reasons: tuple[ReviewReason, ...]
-    """In the order in which to look."""
+    """In the order to look at them."""
 
 
 @dataclass(frozen=True)
 class Review:
-    """Everything that is said of a change."""
+    """Everything reported about a change."""
 
     difference: Difference
     verdicts: Verdicts
@@ -228,31 +228,31 @@ class Review:
 
 
 WIDTH = 100
-"""Characters of a text that a sentence shows."""
+"""The most characters of a text that a sentence shows."""
 
 _OWN_MARKS = str.maketrans("“”", '""')
 
 
 def quoted(text: str, width: int = WIDTH) -> str:
-    """Return a text of the store as it is quoted: on one line, cut, harmless, without secrets, between “ and ”."""
-    # Only the marks around it may be these, so that whoever reads the sentence knows where the foreign text ends.
+    """Return a text of the store as quoted: on one line, cut, harmless, without secrets, between “ and ”."""
+    # Only the enclosing marks may be these, so that the reader of a sentence knows where the foreign text ends.
     return f"“{one_line(masked(text[: width * 8]), width).translate(_OWN_MARKS)}”"
 
 
 def value(data: Any, width: int = WIDTH) -> str:
-    """Return a value of a file as it is quoted, a text without quotation marks of its own."""
+    """Return a value of a file as quoted, a text without quotation marks of its own."""
     return quoted(data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, sort_keys=True), width)
 
 
 def listed(values: list[Any], most: int = 4) -> str:
-    """Return some values as a list in words, and how many more there are."""
+    """Return some values as a list in words, with the number of others."""
     shown = ", ".join(value(each, 60) for each in values[:most])
     more = len(values) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 def reworded(field: str, before: str | None, after: str | None) -> Iterator[SubjectChange]:
-    """Yield that a text came, went or has other words."""
+    """Yield the addition, removal or rewording of a text."""
     if before != after:
         kind = "added" if before is None else "removed" if after is None else "reworded"
         yield SubjectChange(field, kind, f"{field} {kind}: {quoted(after or before or '')}", before, after)
@@ -261,7 +261,7 @@ def reworded(field: str, before: str | None, after: str | None) -> Iterator[Subj
 def list_changes(
     field: str, noun: str, before: Sequence[Any], after: Sequence[Any], *, losing: bool = False
 ) -> Iterator[SubjectChange]:
-    """Yield what came into a list and what went, where order means nothing; ``losing`` an item may need attention."""
+    """Yield additions to and removals from an unordered list; ``losing`` an item may need attention."""
     for item in after:
         if item not in before:
             yield SubjectChange(field, "added", f"{noun} added: {value(item)}", None, item)
@@ -271,7 +271,7 @@ def list_changes(
 
 
 def life_cycle_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SubjectChange]:
-    """Yield what changed of version, change log, deprecation and successor."""
+    """Yield the changes of version, change log, deprecation and successor."""
     one, other = before.get("version"), after.get("version")
     if one != other and one and other:
         kind = "raised" if version_key(other) > version_key(one) else "lowered"

@@ -1,4 +1,4 @@
-"""What lint finds on one side and not on the other: both are laid out in a folder of their own and checked there."""
+"""Lint findings on only one side: both are written to temporary folders and checked there."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from memkit.store.layout import MANIFEST
 
 _FOLDERS = tuple(f"{folder}/" for folder in KINDS)
 _OTHERS = ("MKA005",)
-"""Rules that need every shard; of unchanged ones nothing is laid out, and fsck asks this of all of them."""
+"""Rules that need every shard; unchanged ones are not written out, and fsck checks this over all of them."""
 
 
 def lint_delta(before: StoreSide, after: StoreSide, changed: Sequence[str], renamed: Mapping[str, str]) -> LintDelta:
-    """Return what is new and what is gone; where a finding only moved to another line, it is the same.
+    """Return the new and the resolved findings; a finding that only moved to another line is the same.
 
     Args:
         before: The earlier side.
         after: The later side; its versions are compared with those of the earlier one.
-        changed: The paths that differ. Shards that do not are not checked.
+        changed: The paths that differ. Unchanged shards are not checked.
         renamed: The new path of each file that was renamed, by its old one.
     """
     shards = [path for path in changed if path.startswith("archive/")]
@@ -54,7 +54,7 @@ def _is_checked(path: str) -> bool:
 def _found(
     side: StoreSide, shards: Sequence[str], earlier: Mapping[str, bytes] | None, since: str
 ) -> list[LintFinding]:
-    """Return what lint finds on a side; where there is no store yet, nothing."""
+    """Return lint's findings on a side; none if there is no store yet."""
     if MANIFEST not in side.files:
         return []
     with tempfile.TemporaryDirectory(prefix="memkit-review-") as folder:
@@ -75,7 +75,7 @@ def _lay_out(side: StoreSide, paths: Iterable[str], root: Path) -> None:
         if side.files[path].mode == LINK:
             place = root / path
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.symlink_to(root.parent / "outside")  # where it leads is nobody's business here
+            place.symlink_to(root.parent / "outside")  # its target does not matter here
 
 
 def _plain(report: LintReport, place: int) -> LintFinding:
@@ -92,7 +92,7 @@ def _key(finding: LintFinding, renamed: Mapping[str, str]) -> tuple[str, str, st
 def _beyond(
     findings: Sequence[LintFinding], known: Counter[tuple[str, str, str]], renamed: Mapping[str, str]
 ) -> Iterator[LintFinding]:
-    """Yield the findings that the other side has not, each as often as it has it more often."""
+    """Yield the findings that the other side lacks, counting repetitions."""
     left = known.copy()
     for finding in sorted(findings, key=lambda each: (each.severity != "error", each.path, each.line, each.column)):
         key = _key(finding, renamed)

@@ -1,4 +1,4 @@
-"""Say by meaning what changed in memory, user by user: what was added, corrected, doubted, agreed to or taken back."""
+"""Describe by meaning what changed in memory, user by user: additions, corrections, doubts, consent and retractions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memkit.store.layout import MANIFEST
 
 SHARD = re.compile(rf"archive/{MONTH}/[^/]+\.jsonl")
 AT_ONCE = 16
-"""Shards that are in memory together."""
+"""Shards that are in memory at the same time."""
 
 _NAMED = re.compile(rb'"(?:id|target|supersedes)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
@@ -34,17 +34,17 @@ Line = Mapping[str, JSON]
 
 
 class ShardLines:
-    """What two archives differ in, by the id of each line; all of it is opened as far as a key is here.
+    """The differences between two archives, by the id of each line, opened as far as keys are here.
 
-    Lines lie in a file without a name, so that memory does not grow with them; of an id that comes twice on a side,
+    Lines are kept in an unnamed file, so that memory use does not grow with them; if an id occurs twice on a side,
     the later line counts.
     """
 
     def __init__(self, sealer: Sealer) -> None:
         self.flaws: list[ShardProblem] = []
-        """Of the later side, where the earlier one has not the same."""
+        """Faults of the later side that the earlier one does not have."""
         self.unread: list[str] = []
-        """Shards that are links, are too large or cannot be opened."""
+        """Shards that are links, too large or cannot be opened."""
         self._sealer = sealer
         self._sql = sqlite3.connect("", isolation_level=None)
         for side in ("earlier", "later"):
@@ -52,7 +52,7 @@ class ShardLines:
         self._sql.execute("BEGIN")
 
     def take(self, side: Literal["earlier", "later"], pieces: Iterable[Piece], path: str) -> Iterator[Piece]:
-        """Take the lines among ``pieces`` of a shard of one side, and yield what is none."""
+        """Process the ``pieces`` of a shard of one side, and yield those that are not lines."""
         for piece in pieces:
             if piece.data is None:
                 yield piece
@@ -62,17 +62,17 @@ class ShardLines:
                 )
 
     def added(self) -> Iterator[tuple[str, Line]]:
-        """Yield the id and the line of each that came."""
+        """Yield id and line of each added line."""
         found = self._sql.execute("SELECT id, content FROM later WHERE id NOT IN (SELECT id FROM earlier) ORDER BY id")
         yield from ((_id(key), _opened(content, self._sealer)) for key, content in found)
 
     def removed(self) -> Iterator[tuple[str, Line, str]]:
-        """Yield the id, the line and the shard of each that is gone."""
+        """Yield id, line and shard of each removed line."""
         found = self._sql.execute("SELECT * FROM earlier WHERE id NOT IN (SELECT id FROM later) ORDER BY id")
         yield from ((_id(key), _opened(content, self._sealer), path) for key, path, content in found)
 
     def edited(self) -> Iterator[tuple[str, Line, Line, str]]:
-        """Yield the id of each that says something else now, what it said, what it says, and where it stood."""
+        """Yield the id of each edited line, its former and its present content, and its former place."""
         found = self._sql.execute(
             "SELECT id, earlier.content, later.content, earlier.path FROM earlier JOIN later USING (id) "
             "WHERE earlier.content != later.content ORDER BY id"
@@ -82,7 +82,7 @@ class ShardLines:
                 yield _id(key), was, now, path
 
     def added_line(self, id: str) -> Line | None:
-        """Return the line that came with an id."""
+        """Return the added line with an id."""
         found = self._sql.execute(
             "SELECT content FROM later WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM earlier WHERE id = ?1)", (_key(id),)
         ).fetchone()
@@ -90,7 +90,7 @@ class ShardLines:
 
 
 def _key(id: str) -> bytes:
-    return id.encode("utf-8", "surrogatepass")  # JSON can spell what no text can hold
+    return id.encode("utf-8", "surrogatepass")  # JSON can contain what cannot be encoded
 
 
 def _id(key: bytes) -> str:
@@ -98,7 +98,7 @@ def _id(key: bytes) -> str:
 
 
 def compared_shards(before: StoreSide, after: StoreSide, changed: Iterable[str], sealer: Sealer) -> ShardLines:
-    """Return what the ``changed`` shards of two sides differ in; a line that only moved is none of it."""
+    """Return the differences between the ``changed`` shards of two sides; merely moved lines are not included."""
     found = ShardLines(sealer)
     flaws: set[bytes] = set()
     for path in changed:
@@ -121,11 +121,11 @@ def _shared(old: bytes, new: bytes) -> int:
 
 
 def _opened(content: bytes, sealer: Sealer) -> Line:
-    return unplaced(shown(decode_line(content), sealer))  # a line that was linked anew says what it said
+    return unplaced(shown(decode_line(content), sealer))  # a relinked line has the same meaning
 
 
 def lines_about(side: StoreSide, ids: Collection[str], sealer: Sealer) -> Iterator[tuple[str, int, Line]]:
-    """Yield the lines of a side that are a record of ``ids``, an event about one, or take the place of one.
+    """Yield the lines of a side that are a record of ``ids``, an event about one, or a replacement of one.
 
     Each comes with its shard and number. Only those lines are parsed.
     """
@@ -140,19 +140,19 @@ def lines_about(side: StoreSide, ids: Collection[str], sealer: Sealer) -> Iterat
                     try:
                         yield path, number, _opened(line, sealer)
                     except InvalidRecord:
-                        continue  # what is no line is named where the shard changed, and by fsck
+                        continue  # invalid lines are reported for a changed shard, and by fsck
 
 
 SHARED = "shared"
-"""What the memory is called that every user sees."""
+"""The name of the memory that every user sees."""
 MOST_EVENTS = 200
 """Events of one record whose effect is told one by one; of more, each would have to be weighed against all others."""
 ARCHIVE = "archive"
-"""What the subject is called that is about shards and not about anybody's memory."""
+"""The name of the subject about shards rather than anybody's memory."""
 
 
 def memory_subjects(before: StoreSide, after: StoreSide, changed: Iterable[str], sealer: Sealer) -> list[ReviewSubject]:
-    """Return the memory of each user of which lines came, went or changed; text stays sealed where no key is here."""
+    """Return the memory of each user with added, removed or changed lines; text stays sealed if no key is here."""
     shards = [path for path in changed if SHARD.fullmatch(path)]
     lines = compared_shards(before, after, shards, sealer)
     return [*_of_shards(lines), *_of_users(lines, after, sealer)]
@@ -176,7 +176,7 @@ def _unread(path: str) -> SubjectChange:
 
 
 def chain_changes(flaws: Iterable[ShardProblem], fault: str) -> Iterator[SubjectChange]:
-    """Yield what is withheld or missing by the links of the lines, or that nobody could judge them."""
+    """Yield what is withheld or missing according to the lines' links, or that they could not be checked."""
     for flaw in flaws:
         place = f"{quoted(flaw.path)} line {flaw.line}" if flaw.line else quoted(flaw.path)
         said = f"{place}: {flaw.code}: {quoted(flaw.message.removesuffix('.'), 200)}"
@@ -189,7 +189,7 @@ def chain_changes(flaws: Iterable[ShardProblem], fault: str) -> Iterator[Subject
 def with_archive_changes(
     subjects: Iterable[ReviewSubject], changes: Iterable[SubjectChange]
 ) -> Iterator[ReviewSubject]:
-    """Yield the subjects, with more that is said of the shards as such."""
+    """Yield the subjects, with additional changes about the shards themselves."""
     more = tuple(changes)
     for subject in subjects:
         if more and subject.area == "memory" and subject.path == ARCHIVE:
@@ -223,7 +223,7 @@ def _gone(id: str, line: Line, path: str) -> SubjectChange:
 
 
 def _lies_on_server(side: StoreSide) -> bool:
-    """Return whether a store keeps all of its memory on a server: no shard of it counts, and none is there."""
+    """Return whether a store keeps all of its memory on a server: no shard of it counts, and none exists."""
     if any(SHARD.fullmatch(path) for path in side.files):
         return False
     return names_server((side.read([MANIFEST]).get(MANIFEST) or b"").decode("utf-8", "replace"))
@@ -248,7 +248,7 @@ def _named(line: Line) -> str:
 
 
 def _text(line: Line | None) -> str | None:
-    """Return the text of a record as data for others: without secrets, and None where nobody here can read it."""
+    """Return the text of a record as data for others: without secrets, and None if it cannot be read here."""
     return mask(str(line["text"])) if line is not None and isinstance(line.get("text"), str) else None
 
 
@@ -259,7 +259,7 @@ def _quote(line: Line | None) -> str:
 
 
 class _Past:
-    """What is known of the records that the new lines are about."""
+    """The known state of the records that the new lines are about."""
 
     def __init__(self, lines: ShardLines, after: StoreSide, sealer: Sealer) -> None:
         asked = _asked(line for _, line in lines.added())
@@ -279,7 +279,7 @@ class _Past:
             else:
                 self._records[str(line["id"])] = line
         except InvalidRecord:
-            return  # a line that is none is named where its shard changed
+            return  # an invalid line is reported where its shard changed
 
     def told(self, id: str, line: Line) -> SubjectChange:
         if "op" not in line:
@@ -306,7 +306,7 @@ class _Past:
         return SubjectChange("record", "added", f"{kind} added: {text}{about}", None, _text(line), attention, id)
 
     def _mark(self, id: str, line: Line) -> SubjectChange:
-        """Return an event about a record, with what it made of the record's trust and confidence."""
+        """Return an event about a record, with its effect on the record's trust and confidence."""
         op, target = str(line["op"]), str(line["target"])
         record, effect = self._records.get(target), self._effect(target, id)
         what = self._named(target)
@@ -314,7 +314,7 @@ class _Past:
         return SubjectChange(op, op, said, _text(record), None, op in _GRAVE, id)
 
     def _named(self, target: str) -> str:
-        """Return what an event is about: a record, an edit of a core section, or another event."""
+        """Return the target of an event: a record, an edit of a core section, or another event."""
         mark = self._marks.get(target)
         if target in self._records:
             return _quote(self._records[target])
@@ -391,7 +391,7 @@ _PAST: Mapping[str, str] = {
     "revoke": "taken back",
 }  # fmt: skip
 _GRAVE = ("approve", "reject", "revoke", "restore")
-"""What a person decides about a record, and a reviewer wants to have seen."""
+"""Decisions of a person about a record that a reviewer wants to see."""
 _EVENTS: Mapping[str, Callable[[_Past, str, Line], SubjectChange]] = {
     "update": _Past._update, "supersede": _Past._supersede, "core": _Past._core, "consent": _Past._consent,
     "tombstone": _Past._tombstone, "allow": _Past._allow,
@@ -423,7 +423,7 @@ def _fields(line: Line) -> Mapping[str, JSON]:
 
 
 def _provenance(line: Line) -> str:
-    """Return how far a new record is trusted and where it came from, as far as it is worth a word."""
+    """Return a new record's trust and origin, as far as they deserve a mention."""
     trust, actor = line.get("trust", "candidate"), line.get("actor", "import")
     parts = [f"{trust}, by {actor}"]
     confidence = line.get("confidence", 1.0)

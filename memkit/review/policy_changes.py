@@ -1,4 +1,4 @@
-"""Say by meaning what changed in a policy, and whether it binds less than before; in a domain; in settings."""
+"""Describe by meaning what changed in a policy, and whether it binds less; in a domain; in settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Shift:
     lost: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
-        """Return what differs, as the end of a sentence."""
+        """Return the difference, as the end of a sentence."""
         parts = [f"now {listed(list(self.gained))}"] if self.gained else []
         parts += [f"no longer {listed(list(self.lost))}"] if self.lost else []
         said = ", ".join(parts)
@@ -37,7 +37,7 @@ class Shift:
 
 
 def match_shifts(before: Any, after: Any) -> list[Shift]:
-    """Return how two matches differ; each is a mapping of keys that all have to hold, or a list of such.
+    """Return how two matches differ; each is a mapping of keys that must all hold, or a list of such.
 
     >>> [str(shift) for shift in match_shifts({"tool": ["bash", "sh"]}, {"tool": ["bash"]})]
     ['“tool”: no longer “sh”']
@@ -60,7 +60,7 @@ def direction_of(shifts: Sequence[Shift]) -> Direction:
 
 
 def _keys(before: Mapping[str, Any], after: Mapping[str, Any], above: str) -> Iterator[Shift]:
-    """Yield what differs in mappings whose keys all have to hold."""
+    """Yield the differences between mappings whose keys must all hold."""
     for key in dict.fromkeys([*before, *after]):
         where = f"{above}, {key}" if above else key
         if key not in after:
@@ -79,7 +79,7 @@ def _condition(key: str, before: Any, after: Any, where: str) -> Iterator[Shift]
 
 
 def _any_of(before: Any, after: Any, where: str) -> Iterator[Shift]:
-    """Yield what differs in conditions of which one value or another is enough."""
+    """Yield the differences between conditions that any one of several values satisfies."""
     one, other = _choices(before), _choices(after)
     gone = {text: choice for text, choice in one.items() if text not in other}
     new = {text: choice for text, choice in other.items() if text not in one}
@@ -94,7 +94,7 @@ def _any_of(before: Any, after: Any, where: str) -> Iterator[Shift]:
 
 
 def _choices(condition: Any) -> dict[str, Any]:
-    """Return what a condition lets pass any of, by the text that stands for it."""
+    """Return the alternatives of a condition, by their text."""
     if isinstance(condition, list):
         return {text: choice for each in condition for text, choice in _choices(each).items()}
     if isinstance(condition, dict) and len(condition) == 1:
@@ -134,7 +134,7 @@ def _negated(before: Any, after: Any, where: str) -> Iterator[Shift]:
 
 
 def _range(before: Any, after: Any, where: str) -> Iterator[Shift]:
-    """Yield what differs in the bounds of a range; a bound that goes widens it."""
+    """Yield the differences between the bounds of a range; removing a bound widens it."""
     for bound in dict.fromkeys([*before, *after]):
         one, other = before.get(bound), after.get(bound)
         if one == other:
@@ -170,7 +170,7 @@ Policy = Mapping[str, Any]
 
 
 def policy_changes(before: Policy | None, after: Policy | None) -> list[SubjectChange]:
-    """Return what changed, what binds first; None is a policy that is not there.
+    """Return the changes, binding parts first; None is a missing policy.
 
     >>> [change.message for change in policy_changes({"enforcement": "hard"}, {"enforcement": "soft"})]
     ['enforcement hard → soft: it warns, and stops nothing any more']
@@ -236,7 +236,7 @@ def _match(before: Policy, after: Policy) -> Iterator[SubjectChange]:
 def _match_change(shift: Shift, *, permits: bool) -> SubjectChange:
     direction = shift.direction
     kind = {"wider": "tightened", "narrower": "loosened", "other": "changed"}[direction]
-    if permits:  # it stops nothing, so that it reaches further is no safeguard
+    if permits:  # it stops nothing, so a wider reach is no safeguard
         kind = {"wider": "widened", "narrower": "narrowed", "other": "changed"}[direction]
     calls = {"wider": "more", "narrower": "fewer", "other": "other"}[direction]
     attention = direction == "other" or (direction == "wider") == permits
@@ -265,7 +265,7 @@ def _exceptions(before: Policy, after: Policy) -> Iterator[SubjectChange]:
 
 
 def _by_text(policy: Policy) -> dict[str, Policy]:
-    """Return the exceptions by their text, those without one or with one that was had before by their place."""
+    """Return the exceptions by their text; those without one, or with a repeated one, by their position."""
     found: dict[str, Policy] = {}
     for place, exception in enumerate(exceptions_of(policy), start=1):
         text = exception.get("text") or f"exception {place}"
@@ -343,7 +343,7 @@ _MAPPINGS = {"types": "type", "predicates": "predicate", "constants": "constant"
 
 
 def domain_changes(before: Data | None, after: Data | None) -> list[SubjectChange]:
-    """Return what changed, in the order of the file; None is a domain that is not there."""
+    """Return the changes, in the order of the file; None is a missing domain."""
     if before is not None and after is not None:
         return list(_changes(before, after))
     there = before or after
@@ -451,7 +451,7 @@ _TELLING = ("persona", "provider", "model", "user", "format", "privacy.key_id", 
 
 
 def setting_changes(before: Data | None, after: Data | None) -> list[SubjectChange]:
-    """Return what changed; a setting that is not written counts as its built-in value. None is a missing file."""
+    """Return the changes; a setting that is not written counts as its default. None is a missing file."""
     if before is None or after is None:
         kind = "added" if before is None else "removed"
         there = before or after
@@ -474,7 +474,7 @@ def _settings(before: Data, after: Data) -> Iterator[SubjectChange]:
 
 
 def _is_looser(key: str, old: Any, new: Any) -> bool | None:
-    """Return whether a setting guards less than before; None where it has no looser side."""
+    """Return whether a setting guards less than before; None if it has no looser side."""
     if key in _STRICTER and old in _STRICTER[key] and new in _STRICTER[key]:
         return _STRICTER[key].index(new) < _STRICTER[key].index(old)
     if key in _HIGHER_IS_STRICTER:

@@ -16,21 +16,21 @@ from memkit.store.git import Git
 from memkit.store.git_objects import REGULAR, GitObjects, blob_id, missing_from, parting, resolve
 
 MOST_COMPARED = 400
-"""Pairs of a file that is gone and one that is new whose content is compared; of more, only equal ones are found."""
+"""The most pairs of a removed and a new file whose contents are compared; beyond that, only equal ones are found."""
 ALIKE = 0.6
-"""Two files that share at least this much are one that was renamed."""
+"""The least similarity of two files that count as one renamed file."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A file on both sides; None where it is not."""
+    """A file on both sides; None if it is missing on one."""
 
     before: str | None
     after: str | None
 
 
 def paired(gone: Mapping[str, bytes], new: Mapping[str, bytes], changed: Iterable[str]) -> list[Pair]:
-    """Return the pairs of files of one kind, of which one side or the other has those ``gone`` and ``new`` alone."""
+    """Return the pairs of files of one kind, where ``gone`` and ``new`` are those of only one side."""
     pairs = [Pair(path, path) for path in changed]
     renamed = _renamed(gone, new)
     pairs += [Pair(one, other) for one, other in renamed.items()]
@@ -58,7 +58,7 @@ def _renamed(gone: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, s
 
 
 def _telling_lines(content: bytes) -> list[bytes]:
-    """Return the lines that say something, without the name, which changes with the file."""
+    """Return the significant lines, without the name, which changes with the file."""
     lines = (line.strip() for line in content[: 1024 * 1024].splitlines())
     return [line for line in lines if line and not line.startswith((b"name:", b"#"))]
 
@@ -72,17 +72,17 @@ def _likeness(one: list[bytes], other: list[bytes]) -> float:
 WORK_TREE = "work tree"
 LINK, EXECUTABLE = "120000", "100755"
 _OWN = ".memkit/"
-"""What memkit keeps for itself, where git was not told to ignore it."""
+"""memkit's own files, in case git was not told to ignore them."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes of a file that is read; a bigger one is only named."""
+"""The most bytes of a file that is read; a larger one is only listed."""
 
 
 @dataclass(frozen=True)
 class FileState:
-    """A file as one side has it."""
+    """A file as of one side."""
 
     id: str
-    """What git calls its content."""
+    """Git's id of its content."""
     size: int
     mode: str
     """``100644``, ``100755``, or ``120000`` for a link."""
@@ -90,7 +90,7 @@ class FileState:
 
 @dataclass(frozen=True)
 class StoreSide:
-    """Everything that one side holds."""
+    """The contents of one side."""
 
     end: End
     files: Mapping[str, FileState]
@@ -98,14 +98,14 @@ class StoreSide:
     _read: Callable[[Mapping[str, FileState]], dict[str, bytes]]
 
     def read(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Return the content of those of ``paths`` that are regular files, not too large, and can be read."""
+        """Return the contents of those of ``paths`` that are regular files, not too large, and readable."""
         wanted = {path: self.files[path] for path in paths if path in self.files}
         return self._read({path: file for path, file in wanted.items() if file.mode != LINK and file.size <= LARGEST})
 
 
 @dataclass(frozen=True)
 class StoreSides:
-    """Both sides, and what to know about comparing them."""
+    """Both sides, and remarks on comparing them."""
 
     before: StoreSide
     after: StoreSide
@@ -116,14 +116,14 @@ NOTHING = StoreSide(End("nothing"), {}, lambda files: {})
 
 
 def sides_of(root: Path, span: str | None = None) -> StoreSides:
-    """Return what ``span`` names in the store at ``root``.
+    """Return the sides that ``span`` names in the store at ``root``.
 
-    A span is ``A..B``; ``A...B`` for what B did since it parted from A; or ``A``, for the work tree since A. An end
-    that is left out is the work tree, a beginning the last commit.
+    A span is ``A..B``; ``A...B`` for what B changed since it branched from A; or ``A``, for the work tree since A. A
+    missing end is the work tree, a missing beginning the last commit.
 
     Raises:
-        EnvironmentFault: The store lies in no repository, or a file of a commit was not fetched.
-        UsageError: The span cannot be read, or names no commit.
+        EnvironmentFault: The store is not in a repository, or a file of a commit was not fetched.
+        UsageError: The span cannot be parsed, or names no commit.
     """
     git = Git(root)
     since_parting = "..." in (span or "")
@@ -156,13 +156,13 @@ def _commit(git: Git, name: str, shown: str | None = None) -> StoreSide:
 
 
 def is_ordinary(path: str) -> bool:
-    """Return whether a path stays inside of the folder that it is put into; a tree made by hand can hold any."""
+    """Return whether a path stays inside the folder that it is written to; a handmade tree can contain any."""
     parts = PurePosixPath(path).parts
     return bool(parts) and not path.startswith("/") and not {"..", ".git"} & {part.lower() for part in parts}
 
 
 def _work_tree(git: Git) -> StoreSide:
-    """Return the files that git knows or would add, as they are now."""
+    """Return the files that git tracks or would add, as they are now."""
     known, unmerged = _index(git)
     listed = git.run("ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", ".").split("\0")
     doubtful = {path for path in (*listed, *unmerged) if path and (path in known or not path.startswith(_OWN))}
@@ -176,7 +176,7 @@ def _work_tree(git: Git) -> StoreSide:
     def read(wanted: Mapping[str, FileState]) -> dict[str, bytes]:
         contents = {}
         for path in wanted:
-            with suppress(OSError):  # it is named as one that cannot be read
+            with suppress(OSError):  # it is reported as unreadable
                 contents[path] = (git.root / path).read_bytes()
         return contents
 
@@ -184,7 +184,7 @@ def _work_tree(git: Git) -> StoreSide:
 
 
 def _index(git: Git) -> tuple[dict[str, FileState], set[str]]:
-    """Return the files as they are staged, of no known size, and the paths that a merge left open."""
+    """Return the staged files, of unknown size, and the paths with unresolved conflicts."""
     known: dict[str, FileState] = {}
     unmerged: set[str] = set()
     for line in git.run("ls-files", "-z", "--stage", "--", ".").split("\0"):
@@ -200,7 +200,7 @@ def _index(git: Git) -> tuple[dict[str, FileState], set[str]]:
 
 
 def _on_disk(path: Path, staged: FileState | None, length: int) -> FileState | None:
-    """Return a file of the work tree, hashed where git does not know it; None for what is no file or is gone."""
+    """Return a file of the work tree, hashed if git does not know its state; None if it is missing or not a file."""
     try:
         about = path.lstat()
         if staged is not None:
@@ -217,7 +217,7 @@ def _on_disk(path: Path, staged: FileState | None, length: int) -> FileState | N
 
 
 def _id_on_disk(path: Path, about: os.stat_result, length: int) -> str:
-    """Return what git would call the content of a file; something else where it is too large or cannot be read."""
+    """Return git's id of a file's content; another id if it is too large or cannot be read."""
     try:
         if about.st_size <= LARGEST:
             return blob_id(path.read_bytes(), length)

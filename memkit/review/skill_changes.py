@@ -1,4 +1,4 @@
-"""Say by meaning what changed between two versions of a skill; and what differs between two lists of texts."""
+"""Describe by meaning what changed between two versions of a skill; and the differences between two lists of texts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.skills.skill import Skill, SkillCheck
 
 ALIKE = 0.5
-"""Two texts that share at least this much are one text in other words."""
+"""Two texts that share at least this much count as one text, reworded."""
 COMPARED = 200
-"""So many of the first words of a text are compared; comparing all of a long one takes the square of its length."""
+"""The number of a text's first words that are compared; comparing a long one takes time quadratic in its length."""
 MOST_PAIRS = 4096
-"""Pairs of texts that are compared word by word; longer stretches without an equal text are paired in order."""
+"""The most pairs of texts compared word by word; longer stretches without an equal text are paired in order."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class ListEdit:
 
     kind: Literal["inserted", "removed", "reworded", "moved"]
     before: int | None
-    """Where the text stood, from 0; None for one that is new."""
+    """The former position of the text, from 0; None for a new one."""
     after: int | None
-    """Where the text stands; None for one that is gone."""
+    """The present position of the text; None for a removed one."""
 
 
 def edits(before: Sequence[str], after: Sequence[str]) -> list[ListEdit]:
-    """Return the differences between two lists of texts, in the order of the new list; equal texts are none.
+    """Return the differences between two lists of texts, in the order of the new list; equal texts are omitted.
 
     >>> edits(["Boil water", "Pour"], ["Boil water", "Wait", "Pour"])
     [ListEdit(kind='inserted', before=None, after=1)]
@@ -66,18 +66,18 @@ def _edit(before: Sequence[str], after: Sequence[str], pair: tuple[int | None, i
 
 
 def _with_moves(before: Sequence[str], after: Sequence[str], found: Sequence[ListEdit]) -> list[ListEdit]:
-    """Return the edits with a removal and an insertion of the same text told as one move."""
+    """Return the edits with a removal and an insertion of the same text combined into a move."""
     gone = {before[edit.before]: edit for edit in reversed(found) if edit.kind == "removed" and edit.before is not None}
     told: dict[ListEdit, ListEdit | None] = {}
     for edit in found:
         if edit.kind == "inserted" and edit.after is not None and (source := gone.pop(after[edit.after], None)):
             told[edit] = replace(edit, kind="moved", before=source.before)
-            told[source] = None  # it is told where it went
+            told[source] = None  # it is reported at its destination
     return [moved for edit in found if (moved := told.get(edit, edit)) is not None]
 
 
 def _aligned(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Yield pairs of places that belong together, by the cheapest way from one list to the other."""
+    """Yield pairs of corresponding positions, by the cheapest transformation from one list to the other."""
     if len(before) * len(after) > MOST_PAIRS:
         yield from _roughly_aligned(before, after)
         return
@@ -99,7 +99,7 @@ def _aligned(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int 
 
 
 def _costs(before: Sequence[str], after: Sequence[str]) -> list[list[float]]:
-    """Return what it costs to get from each rest of one list to each rest of the other."""
+    """Return the cost of transforming each rest of one list into each rest of the other."""
     costs = [[0.0] * (len(after) + 1) for _ in range(len(before) + 1)]
     for one in range(len(before), -1, -1):
         for other in range(len(after), -1, -1):
@@ -135,7 +135,7 @@ def _roughly_aligned(before: Sequence[str], after: Sequence[str]) -> Iterator[tu
 
 
 def skill_changes(before: Skill | None, after: Skill | None) -> list[SubjectChange]:
-    """Return what changed, in the order of the file; None is a skill that is not there.
+    """Return the changes, in the order of the file; None is a missing skill.
 
     >>> [change.message for change in skill_changes(Skill("tea", "d", ("Boil",)), Skill("tea", "d", ("Boil", "Pour")))]
     ['step 2 inserted: “Pour”']
@@ -177,7 +177,7 @@ def _step(edit: ListEdit, before: Sequence[str], after: Sequence[str]) -> Subjec
 
 
 def _texts(field: str, noun: str, texts: Callable[[Skill], Sequence[str]], *, safeguard: bool = False) -> Any:
-    """Return a describer for a list of texts whose order means nothing; of a safeguard every loss needs attention."""
+    """Return a describer for an unordered list of texts; of a safeguard every loss needs attention."""
 
     def describe(before: Skill, after: Skill) -> Iterator[SubjectChange]:
         old, new = texts(before), texts(after)

@@ -31,13 +31,13 @@ from memkit.runtime.memory.gate.secrets import masked_tree
 
 TITLES = {"stop": "STOP", "look": "LOOK TWICE", "clear": "CLEAR"}
 PARAGRAPH = 110
-"""Characters of a line of the paragraph."""
+"""Characters per line of the paragraph."""
 LONGEST_CALL = 300
-"""Characters of a call that is shown."""
+"""The most characters of a call that are shown."""
 
 
 class Title(NamedTuple):
-    """What a subject is called."""
+    """The title of a subject."""
 
     kind: str
     name: str
@@ -58,7 +58,7 @@ def difference_lines(found: Difference, limit: int) -> Iterator[str]:
 
 
 def review_lines(found: Review, limit: int) -> Iterator[str]:
-    """Yield the assessment, the verdicts and findings that change, and then every change."""
+    """Yield the assessment, the changed verdicts and findings, and then every change."""
     assessment = f"{TITLES[found.assessment.level]}: {one_line(found.assessment.summary)}"
     yield from textwrap.wrap(assessment, PARAGRAPH, break_long_words=False, break_on_hyphens=False)
     yield ""
@@ -68,7 +68,7 @@ def review_lines(found: Review, limit: int) -> Iterator[str]:
 
 
 def end_name(end: End) -> str:
-    """Return what a side is called, with its commit where the name does not say it."""
+    """Return the name of a side, with its commit if the name does not contain it."""
     name = one_line(end.name, 80)
     return name if end.commit is None or end.commit.startswith(end.name) else f"{name} ({end.commit[:10]})"
 
@@ -82,12 +82,12 @@ def summary(found: Difference) -> str:
 
 
 def lint_summary(lint: LintDelta) -> str:
-    """Return how many findings came and went."""
+    """Return how many findings are new and how many were resolved."""
     return f"{counted(len(lint.new), 'new finding')} ({counted(lint.errors, 'error')}), {len(lint.fixed):,} fixed"
 
 
 def subject_title(subject: ReviewSubject) -> Title:
-    """Return what a subject is called."""
+    """Return the title of a subject."""
     if subject.area == "memory" and subject.path:
         return Title("shards of the", subject.name, "")
     kind = "memory of" if subject.area == "memory" else subject.area
@@ -96,7 +96,7 @@ def subject_title(subject: ReviewSubject) -> Title:
 
 
 def bounded(changes: Sequence[SubjectChange], limit: int) -> tuple[list[SubjectChange], str]:
-    """Return the changes to show, what needs a look first where not all are, and how many of which kind are left."""
+    """Return the changes to show, those that need a look first if not all are shown, and a note on the others."""
     if len(changes) <= limit:
         return list(changes), ""
     ranked = nsmallest(limit, enumerate(changes), key=lambda each: (not each[1].attention, each[0]))
@@ -146,7 +146,7 @@ def _finding_line(finding: LintFinding) -> str:
 
 
 def difference_data(found: Difference, limit: int | None) -> dict[str, Any]:
-    """Return a difference as data, at most ``limit`` changes of each subject where one is given."""
+    """Return a difference as data, at most ``limit`` changes of each subject if given."""
     return {
         "from": _end(found.before),
         "to": _end(found.after),
@@ -198,7 +198,7 @@ _QUOTED = re.compile("“([^“”]*)”")
 
 
 def parts(sentence: str) -> Iterator[tuple[str, bool]]:
-    """Yield each stretch of a sentence on one line, harmless, with whether it is a text of the store between its marks.
+    """Yield each stretch of a sentence on one line, harmless, and whether it is a quoted text of the store.
 
     >>> list(parts("step 1 inserted: “Pour”"))
     [('step 1 inserted: ', False), ('Pour', True)]
@@ -224,7 +224,7 @@ _ZERO_WIDTH = "&#8203;"
 
 
 def markdown(found: Review, limit: int) -> str:
-    """Return the comment, at most ``limit`` changes of each file or user, and never too long for one."""
+    """Return the comment, with at most ``limit`` changes of each file or user, and within the length limit."""
     lines: list[str] = []
     length = 0
     for line in _comment_lines(found, limit):
@@ -237,7 +237,7 @@ def markdown(found: Review, limit: int) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a sentence with the texts that it quotes as code.
+    """Return a sentence with its quoted texts as code.
 
     >>> sentence("skill added: “<b> @ada”, by @bob")
     'skill added: `<b> @ada`, by @&#8203;bob'
@@ -246,7 +246,7 @@ def sentence(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text as a code span, whatever stands in it."""
+    """Return any text as a code span."""
     text = one_line(text)
     if not text.strip():
         return "(empty)"
@@ -256,7 +256,7 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text that Markdown takes for nothing but text."""
+    """Return a text that Markdown renders as plain text."""
     return _CALLING.sub(rf"\g<0>{_ZERO_WIDTH}", _ACTIVE.sub(r"\\\g<0>", text))
 
 
@@ -336,9 +336,9 @@ _HERE = Path(__file__).resolve().parent
 
 
 def page(found: Review, limit: int) -> str:
-    """Return the page, at most ``limit`` changes of each file or user on it.
+    """Return the page, with at most ``limit`` changes of each file or user.
 
-    Its policy for browsers allows one style sheet, by its digest, and nothing else.
+    Its content security policy allows one style sheet, by its digest, and nothing else.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

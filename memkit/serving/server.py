@@ -165,7 +165,7 @@ class MemoryServer:
         self.mcp.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="memkit"))
 
     async def _clearly(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Answer a request; what memkit cannot do is one line, and what it should have been able to is told here."""
+        """Answer a request; memkit's refusal is one line for the client, an internal fault is also reported here."""
         try:
             return await call_next(ctx)
         except (MCPError, ValidationError):

@@ -1,7 +1,7 @@
-"""Draft a skill from the calls of a session that worked.
+"""Draft a skill from the successful calls of a session.
 
-What a session was about is private, and a skill is for everybody: the draft has the names of tools and arguments, and
-of their values only those that a tool's schema lists.
+A session's content is private, and a skill is for everybody: the draft contains the names of tools and arguments, and
+only those of their values that a tool's schema lists.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from memkit.skills.takeover import skill_text
 
 _CALL = re.compile(r"^\[called (?P<name>\S+) (?P<args>\{.*\})\]$")
 _RESULT = re.compile(r'^<data \S+ from="(?P<name>[^"]+)">')
-"""How the host fences what a declared tool returned; an error stands before the fence."""
+"""How the host fences the result of a declared tool; an error precedes the fence."""
 
 
 @dataclass(frozen=True)
 class WorkedCall:
-    """A tool call as the turns of a session tell of it."""
+    """A tool call as recorded in the turns of a session."""
 
     tool: str
     args: Mapping[str, Any]
@@ -35,15 +35,15 @@ class WorkedCall:
 
 @dataclass
 class WorkedRequest:
-    """Something that was asked for, and what was done for it."""
+    """A request, and what was done for it."""
 
     words: str
-    """Empty where no user asked, as in the run of a skill."""
+    """Empty if no user asked, as in the run of a skill."""
     calls: list[WorkedCall] = field(default_factory=list)
 
 
 def worked(turns: Iterable[SessionTurn], tools: Collection[str]) -> list[WorkedRequest]:
-    """Return what was asked for in a session and led to calls of ``tools`` that worked, in order."""
+    """Return the requests of a session that led to successful calls of ``tools``, in order."""
     asked = [WorkedRequest("")]
     waiting: deque[WorkedCall] = deque()
     for turn in turns:
@@ -54,7 +54,7 @@ def worked(turns: Iterable[SessionTurn], tools: Collection[str]) -> list[WorkedR
             waiting.extend(call for call in map(read_call, turn.text.splitlines()) if call and call.tool in tools)
         elif turn.role == "tool" and waiting:
             result = _RESULT.match(turn.text)
-            # Results stand in the order of their calls; those of tools that are not asked about are passed over.
+            # Results are in the order of their calls; those of other tools are skipped.
             if result is not None and result["name"] == waiting[0].tool:
                 asked[-1].calls.append(waiting.popleft())
             elif result is None and _is_about(turn.text, waiting[0].tool):
@@ -63,7 +63,7 @@ def worked(turns: Iterable[SessionTurn], tools: Collection[str]) -> list[WorkedR
 
 
 def read_call(line: str) -> WorkedCall | None:
-    """Return the call that a line of an assistant's turn tells of, without arguments where they cannot be read."""
+    """Return the call recorded in a line of an assistant's turn, without arguments if they cannot be parsed."""
     match = _CALL.match(line)
     if match is None:
         return None
@@ -75,14 +75,14 @@ def read_call(line: str) -> WorkedCall | None:
 
 
 def _is_about(text: str, tool: str) -> bool:
-    """Return whether a result that is no plain success is one of ``tool``: refused, not run, or an error."""
+    """Return whether an unsuccessful result is one of ``tool``: refused, not run, or an error."""
     return re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", text) is not None
 
 
 MOST_STEPS = 40
-"""Calls of a session that a draft tells; a longer one is no procedure yet."""
+"""The most calls of a session in a draft; a longer sequence is not a procedure yet."""
 _ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
-"""An argument that can be written as NAME=VALUE; a model may make up others where a tool's schema lets it."""
+"""An argument that can be written as NAME=VALUE; a model may invent others if a tool's schema allows it."""
 
 
 class _Names:
@@ -93,7 +93,7 @@ class _Names:
         self._counts: Counter[str] = Counter()
 
     def placeholder(self, argument: str, value: Any) -> str:
-        """Return the name that stands for ``value`` as ``argument``."""
+        """Return the placeholder of ``value`` as ``argument``."""
         key = (argument, json.dumps(value, sort_keys=True, default=str))
         if key not in self._given:
             name = re.sub(r"\W", "_", argument.lower(), flags=re.ASCII).lstrip("_0123456789") or "value"
@@ -105,7 +105,7 @@ class _Names:
 def draft_text(
     name: str, asked: Sequence[WorkedRequest], tools: Mapping[str, DeclaredTool], guard: Guard, *, quote: bool = False
 ) -> str:
-    """Return the text of a skill that does what ``asked`` did; with ``quote`` its examples are the user's own words."""
+    """Return the text of a skill that repeats ``asked``; with ``quote`` its examples are the user's own words."""
     worked = [call for one in asked for call in one.calls]
     calls = worked[:MOST_STEPS]
     used = list(dict.fromkeys(call.tool for call in calls))
@@ -159,7 +159,7 @@ def _value(argument: str, value: Any, schema: Mapping[str, Any], names: _Names) 
 
 
 def _safety(calls: Sequence[WorkedCall], guard: Guard) -> list[str]:
-    """Return what the policies had to say on the calls."""
+    """Return the policies' remarks on the calls."""
     found = {
         f"The policy {finding.name} {'denies' if finding.effect == 'deny' else finding.effect + 's'} "
         f"for {call.tool}: {one_line(_rule(guard, finding.name), 200)}"
@@ -171,7 +171,7 @@ def _safety(calls: Sequence[WorkedCall], guard: Guard) -> list[str]:
 
 
 def _rule(guard: Guard, name: str) -> str:
-    """Return what a policy says in words."""
+    """Return a policy's rule in words."""
     return next((advice.rule for advice in guard.advice() if advice.name == name), name)
 
 

@@ -1,7 +1,7 @@
-"""A skill as it travels: a folder, a checkout or an archive, read whole and never unpacked or run.
+"""A skill as it is distributed: a folder, a checkout or an archive, read completely and never unpacked or run.
 
-Nothing of it is trusted. Paths that leave the package, links out of it, archives in archives, sizes that are a trick:
-each is told of as a fault of the package, and what nobody can read is named.
+Nothing in it is trusted. Paths that leave the package, links out of it, nested archives, deceptive sizes:
+each is reported as a fault of the package, and unreadable files are listed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from memkit.store.layout import require_inside
 
 MOST_FILES = 20_000
 MOST_BYTES = 6_000_000
-"""So much of one file is read."""
+"""The most bytes of one file that are read."""
 MOST_IN_ALL = 200_000_000
 _DEEPEST = 2
-"""Archives in archives are opened so deep."""
+"""How deep nested archives are opened."""
 _SKIPPED = frozenset({".git", ".hg", ".svn"})
 ARCHIVES = (".zip", ".skill", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".whl", ".jar", ".mcpb", ".dxt")
 _OTHER_ARCHIVES = (".7z", ".rar", ".gz", ".bz2", ".xz", ".zst", ".dmg", ".iso", ".msi", ".pkg", ".cab")
@@ -37,12 +37,12 @@ _OTHER_ARCHIVES = (".7z", ".rar", ".gz", ".bz2", ".xz", ".zst", ".dmg", ".iso", 
 
 @dataclass(frozen=True)
 class PackageFault:
-    """Something about the package itself, and not what a file says."""
+    """A fault of the package itself, not of a file's content."""
 
     path: str
     message: str
     hostile: bool
-    """Whether it is a trick; else it only keeps something from being read."""
+    """Whether it is a trick; otherwise it only prevents something from being read."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class PackageFile:
     content: bytes
     executable: bool = False
     inner: bool = False
-    """Whether it lies in an archive that is a file of the package."""
+    """Whether it is inside an archive that is a file of the package."""
 
     @property
     def text(self) -> str | None:
@@ -70,7 +70,7 @@ class PackageFile:
 
 @dataclass
 class Package:
-    """What a skill came as."""
+    """The form in which a skill came."""
 
     name: str
     files: list[PackageFile] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Package:
 
     @property
     def own(self) -> dict[str, PackageFile]:
-        """Return the files that it consists of, by path, without the one folder that an archive may put around all."""
+        """Return its own files by path, without the single folder that an archive may put around all."""
         files = {file.path: file for file in self.files if not file.inner}
         tops = {path.partition("/")[0] for path in files}
         if len(tops) == 1 and all("/" in path for path in files) and self.is_archive:
@@ -89,22 +89,22 @@ class Package:
 
     @property
     def shows_itself(self) -> bool:
-        """Return whether it has a sheet of a skill, or a trick that is told in any case."""
+        """Return whether it has a skill's sheet, or a trick that must be reported anyway."""
         sheet = any(PurePosixPath(file.path).name.lower() == "skill.md" for file in self.files)
         return sheet or any(fault.hostile for fault in self.faults)
 
     def fault(self, path: str, message: str, *, hostile: bool = False) -> None:
-        """Note a fault."""
+        """Record a fault."""
         shown = "".join("?" if is_unsafe(char) else char for char in path)
         self.faults.append(PackageFault(shown[:300], message, hostile))
 
 
 def open_package(place: Path) -> Package:
-    """Return what lies at ``place``: a folder, an archive, or a ``SKILL.md`` alone.
+    """Return the package at ``place``: a folder, an archive, or a ``SKILL.md`` alone.
 
     Raises:
-        UsageError: There is nothing, it cannot be read, or it is an archive that holds no skill: nobody may take the
-            silence on what was not read for a verdict.
+        UsageError: There is nothing, it cannot be read, or it is an archive that holds no skill: a scan must not seem
+            to clear what it did not read.
     """
     package = Package(place.name or place.resolve().name)
     try:
@@ -160,7 +160,7 @@ def _read_folder(package: Package, root: Path) -> None:
 
 
 def _read_hooks(package: Package, root: Path, hooks: Path) -> None:
-    """Note what git would run by itself in a checkout that comes from somewhere; samples are none."""
+    """Record what git would run by itself in a checkout from elsewhere; samples do not count."""
     for path in sorted(hooks.glob("*")):
         if path.suffix != ".sample" and path.is_file():
             package.fault(path.relative_to(root).as_posix(), "Git runs this hook at its commands.", hostile=True)
@@ -179,7 +179,7 @@ def _add(package: Package, path: str, content: bytes, *, executable: bool, depth
         package.fault(path, "The file's name has characters that nobody sees.", hostile=True)
     package.files.append(PackageFile(path, content, executable, depth > 0))
     named = lowered.endswith(ARCHIVES) and content[:2] in (b"PK", b"\x1f\x8b", b"BZ", b"\xfd7")
-    if named or content.startswith(b"PK\x03\x04"):  # documents of an office are archives, too
+    if named or content.startswith(b"PK\x03\x04"):  # office documents are archives, too
         if depth >= _DEEPEST:
             package.fault(path, "An archive in an archive in an archive was not opened.", hostile=True)
         else:
@@ -213,7 +213,7 @@ def _read_archive(package: Package, name: str, content: bytes, above: str, depth
 
 
 def _leaves(path: str) -> bool:
-    """Return whether a path in an archive would be written outside of the folder it is unpacked into."""
+    """Return whether a path in an archive would be unpacked outside the destination folder."""
     plain = path.replace("\\", "/")
     return plain.startswith("/") or plain[1:2] == ":" or ".." in PurePosixPath(plain).parts
 
@@ -256,13 +256,13 @@ def _tarred(package: Package, content: bytes, above: str) -> Iterator[tuple[str,
 
 
 MOST_KEPT, MOST_KEPT_BYTES = 1_000, 20_000_000
-"""So many files, and so large together, stay beside a skill of a store."""
+"""The most files, and the most bytes of them, that are kept beside a skill of a store."""
 _NOT_KEPT = frozenset({"memkit.yaml", ".memkit", ".git", ".gitattributes", ".gitmodules", ".gitignore"})
-"""What means something to memkit or to git where it lies."""
+"""Names with a meaning to memkit or to git at that place."""
 
 
 def files_to_keep(package: Package) -> dict[str, PackageFile]:
-    """Return the files that may lie in a store beside the skill; none where they are too many or too large."""
+    """Return the files that may be kept in a store beside the skill; none if they are too many or too large."""
     kept = {
         path: file
         for path, file in package.own.items()
@@ -274,7 +274,7 @@ def files_to_keep(package: Package) -> dict[str, PackageFile]:
 
 
 def files_beside(root: Path, folder: str) -> dict[str, PackageFile]:
-    """Return the files in the folder of a store that belongs to a skill, by path in it; links are left out.
+    """Return the files in a store's folder that belongs to a skill, by path in it; links are left out.
 
     Raises:
         UsageError: The folder is a link, or cannot be read.
@@ -286,17 +286,17 @@ def files_beside(root: Path, folder: str) -> dict[str, PackageFile]:
     return open_package(place).own if any(place.iterdir()) else {}
 
 
-# Who vouches for it: an OpenSSF model signature (``skill.oms.sig``), verified offline by public keys.
+# Vouching for it: an OpenSSF model signature (``skill.oms.sig``), verified offline by public keys.
 #
-# The signature is a Sigstore bundle with a DSSE envelope, whose payload names every file with its SHA-256. What is not
-# named in it, or differs, is not vouched for; git's own files are no part of a skill.
+# The signature is a Sigstore bundle with a DSSE envelope, whose payload names every file with its SHA-256. Files that
+# are not named in it, or differ, are not vouched for; git's own files are not part of a skill.
 
 SIGNATURE = "skill.oms.sig"
 _END = b"-----END PUBLIC KEY-----"
 
 
 def read_keys(path: Path) -> list[bytes]:
-    """Return the public keys of a file, each as PEM; raises ``UsageError`` where there is none."""
+    """Return the public keys in a file, each as PEM; raise ``UsageError`` if there is none."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -308,7 +308,7 @@ def read_keys(path: Path) -> list[bytes]:
 
 
 def why_not_signed(package: Package, keys: Sequence[bytes]) -> str:
-    """Return why a package is not vouched for by one of the keys, as a sentence; nothing where it is."""
+    """Return why a package is not vouched for by one of the keys, as a sentence; empty if it is."""
     files = {path: file.content for path, file in package.own.items()}
     found = files.pop(SIGNATURE, None)
     if found is None:
@@ -354,7 +354,7 @@ def _differs(named: dict[str, str], there: dict[str, str]) -> str:
 
 
 def _encoded(kind: str, payload: bytes) -> bytes:
-    """Return what a DSSE signature is made over."""
+    """Return the bytes that a DSSE signature covers."""
     return b"DSSEv1 %d %s %d %s" % (len(kind.encode()), kind.encode(), len(payload), payload)
 
 

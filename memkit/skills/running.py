@@ -1,6 +1,6 @@
-"""A run of a skill: what it is asked for, what the agent is told, its steps one after the other, and how it ended.
+"""A run of a skill: its request, its instructions to the agent, its steps one after another, and its outcome.
 
-Beside them what the checks of a skill come to.
+Also the results of a skill's checks.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from memkit.store.schema import suggestion
 from memkit.store.trust import Trust
 
 INPUT = "input"
-"""The placeholder that stands for the whole request."""
+"""The placeholder for the whole request."""
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What a person wants from a run."""
+    """A person's request for a run."""
 
     input: str | None = None
-    """What stands for ``{input}`` in the steps."""
+    """The value of ``{input}`` in the steps."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """What stands for the other placeholders."""
+    """The values of the other placeholders."""
     from_step: int | None = None
-    """The step to begin with; the ones before it are taken as done."""
+    """The first step; the ones before it are assumed done."""
     resume: bool = False
-    """Whether to go on with the last run that did not succeed."""
+    """Whether to continue the last run that did not succeed."""
     dry_run: bool = False
     """Whether to judge everything and to run and keep nothing."""
 
 
 def placeholders(skill: Skill) -> list[str]:
-    """Return what the steps leave open, each once, in the order in which they need it.
+    """Return the placeholders in the steps, each once, in order of first use.
 
     >>> placeholders(Skill("tea", "d", ("Boil {amount} of water", "Pour it for {guest} and {guest}")))
     ['amount', 'guest']
@@ -56,7 +56,7 @@ def filled_steps(skill: Skill, given: str | None, values: Mapping[str, str]) -> 
     """Return the steps with ``{input}`` and every ``{name}`` replaced.
 
     Raises:
-        UsageError: A value is missing, or one is given that no step asks for.
+        UsageError: A value is missing, or one is given that no step uses.
     """
     known = placeholders(skill)
     for name in values:
@@ -74,7 +74,7 @@ def filled_steps(skill: Skill, given: str | None, values: Mapping[str, str]) -> 
 
 
 def _as_one(value: str, place: re.Match[str]) -> str:
-    r"""Return a value so that it stays one: it does not leave the quotes it stands in, and gets some after ``name=``.
+    r"""Return a value so that it stays one: it cannot leave its quotes, and gets some after ``name=``.
 
     >>> step = 'Call outbox with message="For {guest}" to={guest}'
     >>> print(_PLACEHOLDER.sub(lambda found: _as_one('Ann "A" Lee', found), step))
@@ -89,7 +89,7 @@ def _as_one(value: str, place: re.Match[str]) -> str:
 
 
 FAILED, DONE = "FAILED:", "DONE:"
-"""How a model begins its answer to a step that it could not do, and to one that it did without a tool."""
+"""Openings of a model's answer to a step that it could not do, and to one that it did without a tool."""
 _HOW = f"""\
 You get the steps one by one, each as a message. Carry out exactly that step with your tools, and answer with what you \
 did and found. Do not go on to the next step by yourself. When your answer alone does a step, without a tool, begin it \
@@ -97,7 +97,7 @@ with {DONE}; when it cannot be done, with {FAILED} and why. An answer with neith
 
 
 def instructions(skill: Skill, steps: Sequence[str], given: str | None) -> str:
-    """Return what stands in the system prompt: the skill, its safety checks and all of its steps."""
+    """Return the text for the system prompt: the skill, its safety checks and all of its steps."""
     lines = [f"You are carrying out the skill {skill.name}: {skill.description}", _HOW]
     if given:
         lines.append(f"The request: {given}")
@@ -107,16 +107,16 @@ def instructions(skill: Skill, steps: Sequence[str], given: str | None) -> str:
 
 
 COMPLETED = ("done",)
-"""What a step came to that somebody did something for."""
+"""Statuses of a step for which something was done."""
 PASSED = ("done", "answered")
-"""What a step came to when the next one may begin."""
+"""Statuses of a step after which the next one may begin."""
 INCOMPLETE = "incomplete"
-"""How a run ends in which nothing was done for a step."""
+"""The outcome of a run in which nothing was done for a step."""
 
 
 @dataclass(frozen=True)
 class FollowedStep:
-    """What became of one step."""
+    """The outcome of one step."""
 
     number: int
     """From 1."""
@@ -124,16 +124,16 @@ class FollowedStep:
     status: str
     """done (tools ran, or its answer is the work) | answered (nothing was done) | failed | denied | pending"""
     message: str = ""
-    """What the model answered."""
+    """The model's answer."""
     reason: str = ""
     """Why it did not succeed."""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     policy: tuple[Mapping[str, Any], ...] = ()
-    """The policies that had a say."""
+    """The policies involved."""
 
 
 class Follower(Protocol):
-    """An agent that does what it is told."""
+    """An agent that carries out instructions."""
 
     @property
     def max_tool_calls(self) -> int:
@@ -164,10 +164,10 @@ def _carried_out(agent: Follower, number: int, text: str) -> FollowedStep:
 
 
 def _judged(reply: AgentResponse, most_calls: int) -> tuple[str, str]:
-    """Return what a step came to, and why where it did not succeed.
+    """Return the status of a step, and the reason if it did not succeed.
 
-    A call that a policy stopped ends the step, whatever the model did afterwards: it shall not look for a way around.
-    A call that failed is made good by a later success of the same tool.
+    A call that a policy stopped ends the step, whatever the model did afterwards: it must not look for a way around.
+    A failed call is compensated by a later success of the same tool.
     """
     calls, said = reply.tool_calls, reply.message.strip()
     stopped = [call for call in calls if call["error"] and call["decision"] in STOPPED]
@@ -190,7 +190,7 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class SkillRun:
-    """How a run ended."""
+    """The outcome of a run."""
 
     skill: str
     version: str | None
@@ -203,12 +203,12 @@ class SkillRun:
     unused_tools: tuple[str, ...] = ()
     """Required tools that no step called, in a run that succeeded."""
     deprecated: str = ""
-    """Why the skill should not be used any more, and what to use instead, where it says so."""
+    """Why the skill should no longer be used, and what to use instead, if it says so."""
     session: str | None = None
     record: str | None = None
-    """The outcome that long-term memory keeps, if it keeps one."""
+    """The outcome in long-term memory, if it is stored there."""
     statistics: RunStatistics | None = None
-    """With this run; None for one that left no trace."""
+    """Including this run; None for one that left no trace."""
 
     @property
     def stopped_at(self) -> FollowedStep | None:
@@ -217,7 +217,7 @@ class SkillRun:
 
     @property
     def undone(self) -> list[int]:
-        """Return the numbers of the steps that nothing was done for."""
+        """Return the numbers of the steps for which nothing was done."""
         return [step.number for step in self.steps if step.status == "answered"]
 
     @property
@@ -226,24 +226,24 @@ class SkillRun:
         return [step.number for step in self.steps if step.status in COMPLETED]
 
 
-# The checks that it carries.
+# The skill's checks.
 
 SECONDS = 60.0
-"""How long one command may take."""
+"""The time limit of one command."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What one check came to."""
+    """The result of one check."""
 
     name: str
     passed: bool
     detail: str
-    """What was printed or decided."""
+    """The output or decision."""
 
 
 def run_checks(skill: Skill, root: Path, guard: Guard) -> Iterator[CheckResult]:
-    """Yield what each check of ``skill`` comes to in the store at ``root``.
+    """Yield the result of each check of ``skill`` in the store at ``root``.
 
     A command runs in the store as a declared tool does: bounded in time and output, with its children, and with the
     skill's name, version and path as JSON on its standard input.

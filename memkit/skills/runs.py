@@ -1,7 +1,7 @@
-"""The runs of skills on this machine: a journal that survives a kill, and what can be counted from it.
+"""The runs of skills on this machine: a journal that survives a kill, and statistics from it.
 
-One file a skill, one JSON object a line: a run begins, each step that is done follows, the run ends. It says which
-steps were done and not what was said in them.
+One file per skill, one JSON object per line: a run begins, each completed step follows, the run ends. It records
+which steps were done, but not what was said in them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class JournalledRun:
     at: str
     version: str | None
     digest: str
-    """Of the skill's steps: another text has other steps to go on with."""
+    """The digest of the skill's steps: a changed text has other steps to continue with."""
     user_id: str | None
     session_id: str
     first: int
-    """The step it began with, from 1."""
+    """The first step of the run, from 1."""
     done: tuple[int, ...] = ()
     """The steps that were completed."""
     undone: tuple[int, ...] = ()
@@ -44,7 +44,7 @@ class JournalledRun:
 
     @property
     def next_step(self) -> int:
-        """Return the first step that nobody came to."""
+        """Return the first step that was not reached."""
         return max((*self.done, *self.undone), default=self.first - 1) + 1
 
     @property
@@ -55,16 +55,16 @@ class JournalledRun:
 
 @dataclass(frozen=True)
 class RunStatistics:
-    """What the runs of one skill come to."""
+    """The statistics of one skill's runs."""
 
     name: str
     runs: int = 0
     succeeded: int = 0
     failed: int = 0
-    """Stopped at a step that failed or that a policy stopped, or passed over one that nothing was done for."""
+    """Runs that stopped at a failed or denied step, or passed over a step for which nothing was done."""
     unfinished: int = 0
     success_rate: float | None = None
-    """Of the runs that came to an end; None before the first one did."""
+    """The share of completed runs; None before the first one ended."""
     last_used: str | None = None
     stopped_at: dict[int, int] = field(default_factory=dict)
     """Step → how many runs stopped there."""
@@ -80,7 +80,7 @@ class RunLog:
         self._clock = clock
 
     def begin(self, skill: Skill, *, user: str | None, session: str, first: int) -> OpenRun:
-        """Write that a run begins, and return what its steps are written to."""
+        """Record that a run begins, and return the object that records its steps."""
         run_id, at = secrets.token_hex(6), self._clock().isoformat().replace("+00:00", "Z")
         opened = OpenRun(self._folder / f"{skill.name}.jsonl", run_id, user)
         opened.write(
@@ -103,7 +103,7 @@ class RunLog:
 
 
 class OpenRun:
-    """A run that is under way."""
+    """A run in progress."""
 
     def __init__(self, path: Path, run_id: str, user: str | None) -> None:
         self.id = run_id
@@ -111,11 +111,11 @@ class OpenRun:
         self._user = user
 
     def step_passed(self, number: int, *, is_done: bool) -> None:
-        """Write that a step was completed or passed over, before the next one begins; a kill repeats neither."""
+        """Record that a step was completed or passed over, before the next one begins; a kill repeats neither."""
         self.write("step" if is_done else "undone", step=number)
 
     def end(self, outcome: str) -> None:
-        """Write how the run ended."""
+        """Record the outcome of the run."""
         self.write("end", outcome=outcome)
 
     def write(self, event: str, **values: Any) -> None:
@@ -125,7 +125,7 @@ class OpenRun:
 
 
 def statistics(name: str, runs: Sequence[JournalledRun]) -> RunStatistics:
-    """Return what the runs of a skill come to."""
+    """Return the statistics of a skill's runs."""
     ended = [run for run in runs if run.outcome is not None]
     succeeded = [run for run in ended if run.outcome == SUCCEEDED]
     stopped = Counter(run.stopped_at for run in ended if run.outcome != SUCCEEDED)
@@ -143,7 +143,7 @@ def statistics(name: str, runs: Sequence[JournalledRun]) -> RunStatistics:
 
 
 def steps_digest(steps: Iterable[str]) -> str:
-    """Return what tells a list of steps from another one."""
+    """Return a digest that identifies a list of steps."""
     return hashlib.sha256(json.dumps(list(steps)).encode()).hexdigest()[:16]
 
 
@@ -157,7 +157,7 @@ def _by_version(runs: Sequence[JournalledRun]) -> dict[str, dict[str, int]]:
 
 
 def _continued(run: JournalledRun | None, entry: dict[str, Any]) -> JournalledRun | None:
-    """Return a run with one more line of the journal; a line that does not fit changes nothing."""
+    """Return a run with one more line of the journal applied; a line that does not fit changes nothing."""
     try:
         match entry.get("event"):
             case "begin":

@@ -1,4 +1,4 @@
-"""Write a skill as ``SKILL.md``, the form that agents of many vendors read."""
+"""Write a skill as ``SKILL.md``, the form that many vendors' agents read."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ CLAUDE_CODE = frozenset(
         "context", "agent", "paths", "shell", "disallowed-tools",
     }
 )  # fmt: skip
-"""What Claude Code reads beside the fields of the public format."""
+"""Fields that Claude Code reads in addition to the public format."""
 PROFILES: Mapping[str, frozenset[str]] = {"agentskills": _PUBLIC, "claude-code": _PUBLIC | CLAUDE_CODE}
-"""Profile → the fields that it knows in the front matter."""
+"""Profile → the fields of its front matter."""
 _FLAGS = frozenset({"disable-model-invocation", "user-invocable"})
 _WORDS: Mapping[str, frozenset[str]] = {
     "context": frozenset({"fork"}),
     "effort": frozenset({"low", "medium", "high", "xhigh", "max"}),
     "shell": frozenset({"bash", "powershell"}),
 }
-"""Fields of Claude Code that have few values."""
+"""Claude Code's fields with few possible values."""
 
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
@@ -37,7 +37,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def kebab_case(name: str) -> str:
-    """Return a skill's name as the public format wants it: words of letters and digits joined by single hyphens.
+    """Return a skill's name in the public format: words of letters and digits joined by single hyphens.
 
     >>> kebab_case("deploy_to__staging-")
     'deploy-to-staging'
@@ -48,28 +48,26 @@ def kebab_case(name: str) -> str:
 def agent_skill(
     skill: Skill, profile: str = "agentskills", targets: Sequence[SheetTarget] = (), *, body: str | None = None
 ) -> str:
-    """Return the text of ``SKILL.md``, every value of its front matter a quoted scalar.
+    """Return the text of ``SKILL.md``, with every value of its front matter a quoted scalar.
 
-    ``when_to_use`` is folded into the description where the profile has no field for it; what does not fit the limit
-    is cut there with an ellipsis and stands whole in the body. With ``targets``, what the skill ``generates`` is told
-    for each of them. A ``body`` stands in place of the one that memkit would write.
+    ``when_to_use`` is folded into the description if the profile has no field for it; text beyond the limit
+    is cut there with an ellipsis and complete in the body. With ``targets``, what the skill ``generates`` is described
+    for each of them. A given ``body`` replaces the one that memkit would write.
     """
     written = "\n".join(skill_body(skill, targets)) if body is None else body.strip("\n")
     return "\n".join(["---", *_front_matter(skill, profile, targets), "---", "", written]).rstrip() + "\n"
 
 
 def left_out(skill: Skill, profile: str) -> list[str]:
-    """Return what of a skill a ``SKILL.md`` of a profile does not have."""
+    """Return the parts of a skill that a ``SKILL.md`` of a profile lacks."""
     parts: dict[str, object] = {"changelog": skill.changelog, "checks": skill.checks}
-    parts["superseded_by"] = (
-        skill.superseded_by and not skill.deprecated
-    )  # the line that says it is of a deprecated one
+    parts["superseded_by"] = skill.superseded_by and not skill.deprecated  # the line that says it is deprecated
     unknown = [f"front_matter.{key}" for key in skill.front_matter if key not in PROFILES[profile]]
     return [name for name, value in parts.items() if value] + unknown
 
 
 def skill_body(skill: Skill, targets: Sequence[SheetTarget] = ()) -> Iterator[str]:
-    """Yield the Markdown lines that tell a reader how the skill is done, and with ``targets`` what it generates."""
+    """Yield the Markdown lines that describe the skill's procedure, and with ``targets`` what it generates."""
     yield from (f"# {title(skill)}", "", *(_plain(line) for line in paragraph(skill.description)), "")
     if skill.deprecated:
         reason = f": {_line(skill.deprecated)}" if isinstance(skill.deprecated, str) else "."
@@ -86,7 +84,7 @@ def skill_body(skill: Skill, targets: Sequence[SheetTarget] = ()) -> Iterator[st
 
 
 def _steps(steps: Sequence[str]) -> Iterator[str]:
-    """Yield the steps: a section of its own as that, and what stands between sections as numbered lists."""
+    """Yield the steps: sections as sections, and the steps between them as numbered lists."""
     number = 1
     for is_section, group in groupby(steps, reads_as_section):
         some = list(group)
@@ -107,9 +105,9 @@ def title(skill: Skill) -> str:
 
 
 def section(heading: str, items: tuple[str, ...] | list[str], *, number: int | None = None) -> Iterator[str]:
-    """Yield a heading and a list, numbered from ``number`` where one is given, or nothing for no items.
+    """Yield a heading and a list, numbered from ``number`` if given, or nothing for no items.
 
-    What follows an item's first line is indented under it.
+    The further lines of an item are indented under it.
     """
     if not items:
         return
@@ -123,18 +121,18 @@ def section(heading: str, items: tuple[str, ...] | list[str], *, number: int | N
 
 
 def paragraph(text: str) -> list[str]:
-    """Return the lines of a text, harmless to a terminal, with at most one blank line between two others."""
+    """Return the lines of a text, harmless to a terminal, with at most one blank line in a row."""
     lines = [line.rstrip() for line in harmless(text).strip().splitlines()] or [""]
     return [line for place, line in enumerate(lines) if line or place == 0 or lines[place - 1]]
 
 
 def _plain(line: str) -> str:
-    """Return a line of running text that Markdown does not take for a heading, a list, a fence or emphasis."""
+    """Return a line of running text escaped so that Markdown reads no heading, list, fence or emphasis."""
     return f"\\{line}" if line.startswith(("#", "*", "`", "~", "\\", "-", "=", ">", "+", "<")) else line
 
 
 def running_text(line: str) -> str:
-    """Return what ``_plain`` made a line of running text from."""
+    """Return the line of running text that ``_plain`` was given."""
     return line[1:] if line.startswith("\\") and _plain(line[1:]) == line else line
 
 
@@ -145,7 +143,7 @@ _ITEM = re.compile(r"(?P<mark>(?:[-*+]|\d{1,9}[.)])[ \t]+)(?P<first>\S.*)")
 
 @dataclass
 class Section:
-    """A heading and what stands below it, up to the next one."""
+    """A heading and the text below it, up to the next one."""
 
     heading: str
     level: int
@@ -153,7 +151,7 @@ class Section:
 
     @property
     def text(self) -> str:
-        """Return what stands below the heading."""
+        """Return the text below the heading."""
         return "\n".join(self.lines).strip("\n")
 
     @property
@@ -163,7 +161,7 @@ class Section:
 
 
 def sections_of(lines: list[str]) -> Iterator[Section]:
-    """Yield what stands before the first heading, and each section; a heading in a fence is none."""
+    """Yield the text before the first heading, and each section; headings in a fence do not count."""
     current, fence = Section("", 0), ""
     for line in lines:
         found = _FENCE.match(line)
@@ -197,7 +195,7 @@ def list_items(text: str) -> list[str] | None:
 
 
 def _dedented(line: str, width: int) -> str:
-    """Return a line without the indentation that puts it under its item, or as much of it as there is."""
+    """Return a line without the indentation under its item, or as much of it as there is."""
     blank = len(line) - len(line.lstrip(" "))
     return line[min(width, blank) :]
 
@@ -205,12 +203,12 @@ def _dedented(line: str, width: int) -> str:
 PROCEDURE = frozenset({"steps", "instructions", "procedure", "process", "workflow"})
 """Headings of a list whose items are the steps."""
 MADE_ANEW = frozenset({"generate", "run it"})
-"""Headings of what is written from the ``generates`` of a skill."""
+"""Headings of text generated from a skill's ``generates``."""
 _LISTS = PROCEDURE | {"when to use", "required tools", "safety checks", "examples", "what it wires"}
 
 
 def reads_as_section(step: str) -> bool:
-    """Return whether a step is a section with a heading that comes back as just this step when it is imported."""
+    """Return whether a step is a section with a heading that an import would turn into the same step."""
     if not step.startswith("#") or harmless(step) != step:
         return False
     _, *found = sections_of([*step.split("\n"), "", "## Steps"])
@@ -220,7 +218,7 @@ def reads_as_section(step: str) -> bool:
 
 
 def sheet_problems(text: str, directory: str, profile: str = "agentskills") -> list[str]:
-    """Return what keeps a ``SKILL.md`` in ``directory`` from being valid in a profile; nothing for a valid one."""
+    """Return the faults of a ``SKILL.md`` in ``directory`` according to a profile; empty for a valid one."""
     parts = text.split("---\n", 2)
     if len(parts) != 3 or parts[0]:
         return ["The file does not start with front matter between two lines of '---'."]
@@ -293,37 +291,37 @@ def _metadata(skill: Skill, generates: GeneratedSkill | None) -> dict[str, str]:
 
 
 def short_description(skill: Skill) -> str:
-    """Return the description as the front matter holds it."""
+    """Return the description as in the front matter."""
     return _cut(_line(skill.description), MAX_DESCRIPTION)
 
 
 def folded_description(skill: Skill) -> str:
-    """Return the description with what says when to use the skill."""
+    """Return the description with the text about when to use the skill."""
     when = sentences(skill.when_to_use)
     return _cut(f"{short_description(skill)} Use when: {when}" if when else short_description(skill), MAX_DESCRIPTION)
 
 
 def compatibility_text(skill: Skill) -> str:
-    """Return what the skill needs, in words: what its file says of that, and its tools."""
+    """Return the skill's requirements in words: its file's text about them, and its tools."""
     said = skill.front_matter.get("compatibility", "")
     tools = ", ".join(_line(tool) for tool in skill.required_tools)
     return f"{_line(str(said))}{f' Needs the tools {tools}.' if tools else ''}".strip()
 
 
 def _scalar(value: Any) -> str:
-    """Return a value on one line: the format knows texts only, and other tools true, false and numbers as well."""
+    """Return a value on one line: the format knows only texts, other tools also true, false and numbers."""
     if isinstance(value, (bool, int, float)):
         return json.dumps(value)
     return _quoted(_line(" ".join(value) if isinstance(value, list) else str(value)))
 
 
 def sentences(items: tuple[str, ...]) -> str:
-    """Return texts as sentences, one after the other."""
+    """Return texts as sentences, one after another."""
     return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in map(_line, items))
 
 
 def _line(text: str) -> str:
-    """Return a text on one line; what is invisible stays as an escape and never counts as a blank."""
+    """Return a text on one line; invisible characters become escapes and never count as blanks."""
     return one_line(harmless(text))
 
 
@@ -332,18 +330,18 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a YAML double-quoted scalar; what is not printable was escaped before, so JSON's form is YAML's."""
+    """Return a YAML double-quoted scalar; unprintable characters are already escaped, so JSON's form is valid YAML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class SheetTarget:
-    """What a sheet says about one target."""
+    """A sheet's entry about one target."""
 
     name: str
     about: str
     variables: tuple[str, ...]
-    """What the generated project reads from the environment."""
+    """The environment variables that the generated project reads."""
 
 
 def wiring_sheet(skill: Skill, targets: Sequence[SheetTarget]) -> str:

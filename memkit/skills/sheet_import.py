@@ -1,4 +1,4 @@
-"""Make a skill of a ``SKILL.md``: what memkit wrote comes back as it was, and of any other nothing goes silently."""
+"""Import a ``SKILL.md`` as a skill: memkit's own output comes back unchanged, and no loss from others is silent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from memkit.store.yaml import YamlError, load_yaml
 
 _NAMES = ("SKILL.md", "skill.md")
 _MOST_OTHERS = 1_000
-"""So many files beside it are looked at; a folder that is no skill can be a whole disk."""
+"""The most files beside it that are examined; a folder that is not a skill can be a whole disk."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +46,21 @@ class SheetFile:
 
     path: Path
     folder: str | None
-    """The name of the folder that was given; None where the file itself was."""
+    """The name of the given folder; None if the file itself was given."""
     text: str
     digest: str
     """SHA-256 of its bytes."""
     others: tuple[str, ...] = ()
-    """What else lies in the folder, by path."""
+    """The other files in the folder, by path."""
     inside: str = "SKILL.md"
-    """Its path in the package that it came with."""
+    """Its path in the package that contained it."""
 
 
 def open_sheet(place: Path) -> SheetFile:
     """Return the ``SKILL.md`` at ``place``, which is the file or its folder.
 
     Raises:
-        UsageError: There is none, or it is a link, no file, too large, not UTF-8, or has control characters.
+        UsageError: There is none, or it is a link, not a file, too large, not UTF-8, or has control characters.
     """
     is_folder = place.is_dir()
     if not is_folder and place.name.lower().endswith(ARCHIVES):
@@ -123,7 +123,7 @@ def _text(content: bytes, path: Path) -> str:
 
 
 def _others(folder: Path) -> Iterator[str]:
-    """Yield the files beside the ``SKILL.md``; links are named and not followed."""
+    """Yield the files beside the ``SKILL.md``; links are listed and not followed."""
     count = 0
     for place, folders, files in os.walk(folder):
         for name in (*files, *(each for each in folders if (Path(place) / each).is_symlink())):
@@ -142,12 +142,12 @@ class Sheet:
     fields: Mapping[str, Any]
     """The front matter."""
     title: str
-    """The heading of the first level that the body begins with, or nothing."""
+    """The first-level heading at the beginning of the body, or empty."""
     opening: str
-    """What stands before the first section."""
+    """The text before the first section."""
     sections: tuple[Section, ...]
     body: str = ""
-    """All that stands below the front matter, as it is written."""
+    """The unchanged text below the front matter."""
 
     @property
     def headings(self) -> list[str]:
@@ -160,7 +160,7 @@ def read_sheet(text: str, name: str) -> Sheet:
     """Return the parts of a ``SKILL.md``, whatever its line ends.
 
     Raises:
-        UsageError: There is no front matter, it does not end, is no map, or cannot be read; the place is named.
+        UsageError: The front matter is missing, unterminated, not a map, or unreadable; the place is named.
     """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if lines[0].rstrip() != "---":
@@ -171,7 +171,7 @@ def read_sheet(text: str, name: str) -> Sheet:
     if end is None:
         raise UsageError(f"{name}:1: The front matter does not end: a second line of '---' is missing.", path=name)
     try:
-        # The line above it keeps every message at its place in the file.
+        # The extra line at the top keeps the positions in messages correct.
         fields = load_yaml("\n".join(["", *lines[1:end], ""]), name=name).data
     except YamlError as error:
         advice = " Quote a text that has ': ' in it." if "mapping values" in error.problem else ""
@@ -187,7 +187,7 @@ def read_sheet(text: str, name: str) -> Sheet:
 
 
 def running(text: str) -> str:
-    """Return running text without the escapes that keep its lines from being Markdown."""
+    """Return running text without the escapes that keep Markdown from interpreting its lines."""
     return "\n".join(map(running_text, text.split("\n")))
 
 
@@ -202,12 +202,12 @@ _OWN = frozenset({"name", "description", "when_to_use", "metadata"})
 
 @dataclass
 class Reading:
-    """A skill as a ``SKILL.md`` says it, and what is not in it."""
+    """A skill as described by a ``SKILL.md``, and what it lacks."""
 
     data: dict[str, Any]
     """The content of the skill's file."""
     losses: list[str] = field(default_factory=list)
-    """A sentence for everything that did not come along or changed its place."""
+    """A sentence for everything that was lost or moved."""
 
     @property
     def skill(self) -> Skill:
@@ -216,9 +216,9 @@ class Reading:
 
 
 def skill_of(sheet: Sheet, name: str) -> Reading:
-    """Return the skill ``name`` that a ``SKILL.md`` says.
+    """Return the skill ``name`` that a ``SKILL.md`` describes.
 
-    Sections that memkit writes become the keys that they were written from. The items of a procedure become steps;
+    Sections written by memkit become the keys they came from. The items of a procedure become steps;
     every other section becomes a step with its heading, so that a reader gets the whole text in its order.
     """
     reading = Reading({"name": name, "description": "", "steps": []})
@@ -247,7 +247,7 @@ def skill_of(sheet: Sheet, name: str) -> Reading:
 
 
 def sheet_name(fields: Mapping[str, Any]) -> str | None:
-    """Return the name that a front matter gives: the one that memkit exported, where it fits, or the public one."""
+    """Return the name in a front matter: the one that memkit exported, if it fits, or the public one."""
     name, metadata = fields.get("name"), fields.get("metadata")
     own = metadata.get(_OWN_NAME) if isinstance(metadata, dict) else None
     if isinstance(own, str) and NAME.fullmatch(own) and kebab_case(own) == name:
@@ -256,12 +256,12 @@ def sheet_name(fields: Mapping[str, Any]) -> str | None:
 
 
 def is_same(text: str, skill: Skill, targets: Sequence[SheetTarget] = ()) -> bool:
-    """Return whether a skill exports to just this text in some profile, so that nothing was lost."""
+    """Return whether a skill exports to exactly this text in some profile, so that nothing was lost."""
     return any(agent_skill(skill, profile, targets) == text for profile in PROFILES)
 
 
 def _generates(sheet: Sheet, reading: Reading) -> None:
-    """Take what memkit generates from the skill, where it says so as memkit writes it."""
+    """Read what memkit generates from the skill, if it is described as memkit writes it."""
     metadata = sheet.fields.get("metadata")
     skill = metadata.get(_GENERATES) if isinstance(metadata, dict) else None
     wired = next((one for one in sheet.sections if (one.level, one.heading) == (2, "What it wires")), None)
@@ -272,7 +272,7 @@ def _generates(sheet: Sheet, reading: Reading) -> None:
 
 
 def _deprecation(opening: str, data: dict[str, Any]) -> str:
-    """Take the line that says that a skill is deprecated out of a text."""
+    """Remove the line that says that a skill is deprecated from a text."""
     before, _, last = opening.rpartition("\n")
     found = _DEPRECATED.fullmatch(last)
     if not found:
@@ -284,7 +284,7 @@ def _deprecation(opening: str, data: dict[str, Any]) -> str:
 
 
 def _known_section(section: Section, reading: Reading) -> bool:
-    """Take in a section that memkit would write so; return whether it was one. A second one adds to the first."""
+    """Read a section if it is one that memkit would write; return whether it was. A second one adds to the first."""
     items: list[Any] | None = list_items(section.text)
     key = section.heading.lower().replace(" ", "_")
     if section.level == 2 and "generates" in reading.data and section.heading.lower() in {"what it wires", *MADE_ANEW}:
@@ -315,7 +315,7 @@ def _steps(section: Section, reading: Reading) -> Iterator[str]:
 
 
 def _when_to_use(fields: Mapping[str, Any], reading: Reading) -> None:
-    """Take the field for when to use a skill; memkit writes the same into the body, and there it is whole."""
+    """Read the field for when to use a skill; memkit writes the same into the body, where it is complete."""
     given = fields.get("when_to_use")
     if isinstance(given, str) and given.strip():
         known = sentences(tuple(reading.data.get("when_to_use", ())))
@@ -326,7 +326,7 @@ def _when_to_use(fields: Mapping[str, Any], reading: Reading) -> None:
 
 
 def _description(fields: Mapping[str, Any], opening: str, reading: Reading) -> str:
-    """Take the description, whole where the body has it whole, and return what else the opening says."""
+    """Read the description, from the body if that has all of it, and return the rest of the opening."""
     given = str(fields.get("description", ""))
     reading.data["description"] = opening
     if opening and given in (short_description(reading.skill), folded_description(reading.skill)):
@@ -337,7 +337,7 @@ def _description(fields: Mapping[str, Any], opening: str, reading: Reading) -> s
 
 
 def _carried(fields: Mapping[str, Any], reading: Reading) -> None:
-    """Take the version, and carry what is said to other tools."""
+    """Read the version, and carry the fields for other tools."""
     kept = {key: value for key, value in fields.items() if key not in _OWN and _can_be_kept(key, value, reading)}
     compatibility = kept.get("compatibility")
     if isinstance(compatibility, str):

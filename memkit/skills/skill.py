@@ -1,4 +1,4 @@
-"""Skill files read into values, found by what they say, and a store's skills as an agent's procedural memory."""
+"""Skill files read into values, search by content, and a store's skills as an agent's procedural memory."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class SkillCheck(NamedTuple):
 
     name: str
     run: tuple[str, ...] = ()
-    """The command; empty where a call is judged."""
+    """The command; empty if a call is judged."""
     call: Mapping[str, Any] | None = None
     """``{tool, args?, context?}``, as the policies see it."""
     expect: str | None = None
-    """What the policies must decide."""
+    """The expected decision of the policies."""
 
 
 class GeneratedSkill(NamedTuple):
@@ -59,7 +59,7 @@ class GeneratedSkill(NamedTuple):
 
 @dataclass(frozen=True)
 class Skill:
-    """One skill, as its file says it."""
+    """One skill, as described by its file."""
 
     name: str
     description: str
@@ -76,10 +76,10 @@ class Skill:
     checks: tuple[SkillCheck, ...] = ()
     generates: GeneratedSkill | None = None
     front_matter: Mapping[str, Any] = field(default_factory=dict)
-    """What ``SKILL.md`` says to other tools; memkit carries it and does not act on it."""
+    """Fields of ``SKILL.md`` for other tools; memkit carries them and does not act on them."""
 
     def to_data(self) -> dict[str, Any]:
-        """Return it as JSON shows it."""
+        """Return it as JSON data."""
         return vars(self) | {
             "examples": [one._asdict() for one in self.examples],
             "changelog": [one._asdict() for one in self.changelog],
@@ -89,7 +89,7 @@ class Skill:
 
 
 def load_skill(path: Path, *, name: str | None = None) -> Skill:
-    """Return the skill in a file; raises ``UsageError`` with line and column for the first thing that is wrong."""
+    """Return the skill in a file; raise ``UsageError`` with line and column for the first error."""
     return read_skill(_data(path, name))
 
 
@@ -104,7 +104,7 @@ def _data(path: Path, name: str | None) -> Any:
 
 
 def load_skills(root: Path) -> dict[str, Skill]:
-    """Return every skill of the store at ``root`` by name, or raise for the first file that is wrong."""
+    """Return every skill of the store at ``root`` by name, or raise for the first broken file."""
     paths = {path.stem: path for path in sorted((root / FOLDER).glob("*.yaml"))}
     for path in paths.values():
         require_inside(root, path, f"{FOLDER}/{path.name}")
@@ -113,11 +113,11 @@ def load_skills(root: Path) -> dict[str, Skill]:
 
 
 def load_named_skill(root: Path, name: str) -> Skill:
-    """Return one skill of the store at ``root``, whatever state the others are in.
+    """Return one skill of the store at ``root``, whatever the state of the others.
 
     Raises:
         NotFound: There is no such skill; the message has the nearest name.
-        UsageError: ``name`` cannot name a skill, or the file is wrong.
+        UsageError: ``name`` is not a valid name of a skill, or the file is broken.
     """
     path = root / FOLDER / f"{checked_name(name, 'skill')}.yaml"
     if not os.path.lexists(path):
@@ -136,7 +136,7 @@ def _load_of_store(root: Path, path: Path) -> Skill:
 
 
 def skill_findings(document: Document, stem: str) -> list[SchemaFinding]:
-    """Return what keeps a document from being the skill ``stem``: its shape, and a name that is not the file's."""
+    """Return the faults that keep a document from being the skill ``stem``: its shape, and a name unlike the file's."""
     from memkit.store.schema import SchemaFinding, check, load_schema
 
     findings = check(document.data, load_schema("skill"))
@@ -151,7 +151,7 @@ SKILL = Kind("skill", FOLDER, skill_findings)
 
 
 def read_skill(data: Mapping[str, Any]) -> Skill:
-    """Return the skill that the data of a valid file says."""
+    """Return the skill in the data of a valid file."""
     generates = data.get("generates")
     return Skill(
         name=data["name"],
@@ -197,11 +197,11 @@ def _searchable(skill: Skill) -> str:
 
 
 SHORT = 60
-"""Characters of a description where many skills are listed; when to use one matters more there."""
+"""Characters of a description in a list of many skills; when to use one matters more there."""
 
 
 class StoreProcedures:
-    """Reads the skills anew for each question, so that an edited skill is the edited one from the next turn on."""
+    """Reads the skills anew for each question, so that an edit takes effect from the next turn on."""
 
     def __init__(
         self, skills: Callable[[], Mapping[str, Skill]], others: Callable[[], Iterable[Procedure]] = tuple
@@ -220,7 +220,7 @@ class StoreProcedures:
         return [known[place]._replace(score=score) for place, score in hits[:k]]
 
     def show(self, name: str) -> str | None:
-        """Return a skill as text: what it is for, its steps by number, what it needs, and its safety checks."""
+        """Return a skill as text: its purpose, its numbered steps, its requirements, and its safety checks."""
         skill = self._skills().get(name)
         return "\n".join(_told(skill)) if skill is not None else None
 
@@ -231,7 +231,7 @@ class StoreProcedures:
 
 
 def _procedure(skill: Skill) -> Procedure:
-    from memkit.runtime.loop.planner import Procedure  # the loop, which whoever only reads skills does not need
+    from memkit.runtime.loop.planner import Procedure  # the loop, which merely reading skills does not need
 
     when = f" Use when: {' '.join(skill.when_to_use)}" if skill.when_to_use else ""
     about = skill.description if len(skill.description) <= SHORT else f"{skill.description[: SHORT - 1]}…"

@@ -1,4 +1,4 @@
-"""Bring a newer text of an imported skill into the one that its owner has changed since, and write a skill as YAML."""
+"""Merge a newer text of an imported skill into the one that its owner has changed since, and write a skill as YAML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
 def skill_text(data: Mapping[str, Any]) -> str:
-    r"""Return the text of a skill's file, in the order of ``data``; what nobody sees stands there as an escape.
+    r"""Return the text of a skill's file, in the order of ``data``; invisible characters become escapes.
 
     >>> print(skill_text({"name": "tea", "steps": ["Boil water.", "Pour:\nslowly"], "version": "1.0.0"}), end="")
     name: tea
@@ -58,7 +58,7 @@ def _item(value: Any, indent: str) -> Iterator[str]:
 
 
 def _scalar(value: Any, indent: str) -> list[str]:
-    """Return a scalar's lines: plain where nothing can be misread, as a block for several lines, or else quoted."""
+    """Return a scalar's lines: plain if it cannot be misread, as a block for several lines, or else quoted."""
     if not isinstance(value, str):
         return [json.dumps(value)]
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
@@ -81,34 +81,34 @@ def _quoted(text: str) -> str:
 
 
 _NOT_THEIRS = frozenset({"name", "version", "changelog", "checks", "generates"})
-"""What the owner alone decides."""
+"""Fields that the owner alone decides."""
 
 
 @dataclass(frozen=True)
 class FieldConflict:
-    """A field that both sides changed, each in its own way."""
+    """A field that both sides changed differently."""
 
     field: str
     imported: Any
-    """As it was imported before."""
+    """Its value at the last import."""
     ours: Any
     theirs: Any
 
 
 @dataclass(frozen=True)
 class Takeover:
-    """What has to change in the owner's file."""
+    """The changes to make in the owner's file."""
 
     changes: Mapping[str, Any]
-    """Field → its new value; None takes it out."""
+    """Field → its new value; None removes it."""
     conflicts: tuple[FieldConflict, ...]
 
 
 def take_over(imported: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Takeover:
-    """Return how ``ours`` becomes what it is with everything that ``theirs`` changed since it was ``imported``.
+    """Return the changes to ``ours`` that add everything that ``theirs`` changed since it was ``imported``.
 
-    A field that only one side changed is that side's. In a list that both changed, changes that do not touch each other
-    come together; anything else is a conflict, and the owner's words are never replaced.
+    A field that only one side changed is that side's. In a list that both changed, non-overlapping changes are
+    combined; anything else is a conflict, and the owner's words are never replaced.
 
     >>> take_over({"steps": ["a", "b"]}, {"steps": ["A", "b"]}, {"steps": ["a", "b", "c"]}).changes
     {'steps': ['A', 'b', 'c']}

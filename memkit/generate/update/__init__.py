@@ -1,1 +1,1 @@
-"""Bring a generated project to other templates or another store's content, and lose nothing that its owner did."""
+"""Update a generated project to other templates or another store's content without losing its owner's work."""

@@ -1,12 +1,12 @@
-"""An owner's file as a merge should see it, and the way back to how its owner writes: formatting is no edit.
+"""An owner's file as a merge should see it, and restoring the owner's style afterwards: formatting is no edit.
 
-What only looks different is shown to the merge in the template's own writing: line ends, a mark of the encoding, a last
-line without an end, and in Python whatever a formatter may change. A merge then finds only what was meant, and what it
-left alone gets its owner's writing back.
+Mere differences of form are shown to the merge in the template's own style: line ends, a byte order mark, a last
+line without an end, and in Python whatever a formatter may change. A merge then finds only intended changes, and what
+it left alone gets its owner's style back.
 
 Python is compared chunk by chunk. A chunk is one logical line (a simple statement, or the head of a compound one) with
-the blank lines and comments before it. Two chunks with one key say the same, however long their lines are, whichever
-quotes they use and however deep one step of indentation is.
+the blank lines and comments before it. Two chunks with the same key are equivalent, however long their lines are,
+whichever quotes they use and however wide one step of indentation is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.To
 
 @dataclass(frozen=True)
 class FormattedPiece:
-    """Some lines of a file, in both writings."""
+    """Some lines of a file, in both styles."""
 
     shown: tuple[bytes, ...]
     """As the merge sees them; every line has an end."""
@@ -37,7 +37,7 @@ class FormattedPiece:
 
 @dataclass(frozen=True)
 class _Steps:
-    """One step of indentation, in both writings."""
+    """One step of indentation, in both styles."""
 
     shown: bytes
     own: bytes
@@ -52,7 +52,7 @@ class _Steps:
 
 
 class Wording:
-    """One file of the owner's beside what the template once rendered."""
+    """One file of the owner's beside the template's former render."""
 
     def __init__(self, own: bytes, base: bytes, *, python: bool) -> None:
         self._newline = b"\r\n" if 2 * own.count(b"\r\n") > own.count(b"\n") else b"\n"
@@ -67,7 +67,7 @@ class Wording:
         return b"".join(line for piece in self._pieces for line in piece.shown)
 
     def restored(self, merged: bytes) -> bytes:
-        """Return what a merge made of it, in its owner's writing wherever the merge left the text alone."""
+        """Return a merge result in its owner's style wherever the merge left the text alone."""
         shown = [line for piece in self._pieces for line in piece.shown]
         lines = _split(merged)
         place = _kept(shown, list(_comparable(lines)))
@@ -85,12 +85,12 @@ class Wording:
         return self._whole(parts + [self._fitted(each) for each in lines[line:]])
 
     def _fitted(self, line: bytes) -> bytes:
-        """Return a line that is not the owner's with their indentation and their end."""
+        """Return a line that is not the owner's with their indentation and line end."""
         line = self._steps.own_of(line)
         return line[:-1] + self._newline if line.endswith(b"\n") and not line.endswith(b"\r\n") else line
 
     def _whole(self, parts: Sequence[bytes]) -> bytes:
-        """Join parts; one that had no end because it was the last gets one where something follows it."""
+        """Join parts; a former last line without an end gets one if something follows it."""
         return b"".join(
             part + self._newline if part and not part.endswith(b"\n") and number < len(parts) - 1 else part
             for number, part in enumerate(parts)
@@ -107,7 +107,7 @@ def _lines(own: bytes, *, keep_ends: bool) -> list[FormattedPiece]:
 
 
 def _statements(pieces: Sequence[FormattedPiece], base: bytes) -> tuple[list[FormattedPiece], _Steps] | None:
-    """Return the pieces with each statement that says what the template's did as one piece in the template's words.
+    """Return the pieces, with each statement equivalent to the template's as one piece in the template's words.
 
     The others are shown as they are, at the template's indentation.
     """
@@ -129,12 +129,12 @@ def _statements(pieces: Sequence[FormattedPiece], base: bytes) -> tuple[list[For
             said = tuple(line if line.endswith(b"\n") else line + b"\n" for line in lines[theirs.start : theirs.end])
             made.append(FormattedPiece(said, b"".join(piece.own for piece in part)))
     shown = b"".join(line for piece in made for line in piece.shown).decode()
-    # Statements are compared one by one; that the whole still says the same is what the merge relies on.
+    # Statements are compared one by one; the merge relies on the whole still having the same meaning.
     return (made, steps) if meaning_of(shown) == meaning_of(text) else None
 
 
 def _indented(line: bytes, step: bytes, other: bytes) -> bytes:
-    """Return a line with as many steps of another width, and what is left over as spaces."""
+    """Return a line with as many steps of another width, and the remainder as spaces."""
     if step == other:
         return line
     body = line.lstrip(b" \t")
@@ -143,7 +143,7 @@ def _indented(line: bytes, step: bytes, other: bytes) -> bytes:
 
 
 def _pairs(own: Sequence[Chunk], old: Sequence[Chunk]) -> Iterator[tuple[Chunk, Chunk | None]]:
-    """Yield every chunk of the owner's with the one of the template's that says the same, in the same order."""
+    """Yield every chunk of the owner's with the template's equivalent one, in the same order."""
     matcher: SequenceMatcher[Hashable] = SequenceMatcher(
         None, [chunk.key for chunk in own], [chunk.key for chunk in old], autojunk=False
     )
@@ -162,7 +162,7 @@ def _kept(shown: Sequence[bytes], merged: Sequence[Hashable]) -> dict[int, int]:
 
 
 def _comparable(lines: Sequence[bytes]) -> Iterator[Hashable]:
-    """Yield lines as they are, but what a conflict shows of the template as something that is like no line."""
+    """Yield lines as they are, but the template's lines in a conflict as something unlike any line."""
     outside = True
     for number, line in enumerate(lines):
         if line.startswith((b"||||||| ", b"=======\n")) and _in_conflict(lines, number):
@@ -189,7 +189,7 @@ def _split(content: bytes) -> list[bytes]:
     return [*lines, last] if last else lines
 
 
-# --- Python, for what it says
+# --- Python, by meaning
 
 
 @dataclass(frozen=True)
@@ -200,11 +200,11 @@ class Chunk:
     end: int
     """The lines ``start:end`` of the file, counted from 0."""
     key: Hashable
-    """What it says, without how it is written."""
+    """Its meaning, independent of style."""
 
 
 def chunks_of(text: str) -> list[Chunk] | None:
-    """Return the chunks of a Python file in their order, or None where it cannot be read as Python."""
+    """Return the chunks of a Python file in order, or None if it cannot be parsed as Python."""
     try:
         ast.parse(text)
         return list(_chunks(text))
@@ -213,7 +213,7 @@ def chunks_of(text: str) -> list[Chunk] | None:
 
 
 def meaning_of(text: str) -> Hashable | None:
-    """Return what a whole file says: its syntax tree and its comments; None where it cannot be read as Python."""
+    """Return a whole file's meaning: its syntax tree and its comments; None if it cannot be parsed as Python."""
     try:
         comments = [token.string for token in _tokens(text) if token.type == tokenize.COMMENT]
         return _dumped(ast.parse(text)), tuple(map(_plain_comment, comments))
@@ -222,7 +222,7 @@ def meaning_of(text: str) -> Hashable | None:
 
 
 def indent_of(text: str) -> str:
-    """Return one step of a Python file's indentation, four spaces where it has none."""
+    """Return one step of a Python file's indentation, four spaces if it has none."""
     return next((token.string for token in _tokens(text) if token.type == tokenize.INDENT), "    ")
 
 
@@ -244,7 +244,7 @@ def _tokens(text: str) -> Iterator[TokenInfo]:
 
 
 def _said(tokens: Sequence[TokenInfo], lines: Sequence[str]) -> Hashable:
-    """Return the syntax tree of a logical line as text, or its tokens where it is none by itself."""
+    """Return the syntax tree of a logical line as text, or its tokens if it has none by itself."""
     code = [token for token in tokens if token.type not in _NO_CODE]
     (first, left), (last, right) = code[0].start, code[-1].end
     spanned = [*lines[first - 1 : last - 1], lines[last - 1][:right]]
@@ -258,7 +258,7 @@ def _said(tokens: Sequence[TokenInfo], lines: Sequence[str]) -> Hashable:
 
 
 def _completed(text: str, first: str, last: str) -> Iterator[str]:
-    """Yield what makes a whole program of a logical line, likely ones first."""
+    """Yield completions of a logical line to a whole program, likely ones first."""
     if first == "@":
         yield f"{text}\ndef _(): pass"
     if last == ":":
@@ -282,7 +282,7 @@ def _plain_comment(comment: str) -> str:
 
 
 def _dumped(tree: ast.AST) -> str:
-    """Return a syntax tree as text; what formatters do to a docstring and to prefixes of strings is no difference."""
+    """Return a syntax tree as text, ignoring what formatters do to docstrings and string prefixes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant):
             node.kind = None

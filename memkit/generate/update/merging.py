@@ -1,8 +1,8 @@
-"""What becomes of every path when a project's files meet two renders of it: the one it began as, and the new one.
+"""The fate of every path when a project's files meet two renders: the one it began as, and the new one.
 
-The rules, from which nothing that the owner did can get lost: what only the template changed is taken; what only the
+The rules, which lose nothing of the owner's work: what only the template changed is taken; what only the
 owner changed stays; what both changed is merged, wherever either side moved it; what the owner deleted stays deleted;
-what the owner added is never touched; and where a rule cannot decide, the owner's file stays and a person is asked.
+what the owner added is never touched; and if a rule cannot decide, the owner's file stays and a person is asked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memkit.store.git_process import Plumbing
 
 _MEMKITS = ".memkit/"
 _MOST_BYTES = 1_000_000
-"""A larger file is no template's."""
+"""A larger file is not a template's."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class OwnFile:
 
 @dataclass(frozen=True)
 class UpdateObstacle:
-    """Something at a path that is no regular file, or that lies behind a link."""
+    """Something at a path that is not a regular file, or is behind a link."""
 
     what: str
 
@@ -49,13 +49,13 @@ class OwnerFiles:
         self._read: dict[str, OwnFile | UpdateObstacle | None] = {}
 
     def at(self, path: str) -> OwnFile | UpdateObstacle | None:
-        """Return what lies at a path of the project, None where nothing does."""
+        """Return the object at a path of the project, None if there is none."""
         if path not in self._read:
             self._read[path] = look(self.project, path)
         return self._read[path]
 
     def small(self, path: str) -> bytes | None:
-        """Return the content of a file that may have been a template's, wherever it lies now; it is not kept."""
+        """Return the content of a file that may have been a template's, wherever it is now; it is not cached."""
         try:
             if (self.project / path).lstat().st_size > _MOST_BYTES:
                 return None
@@ -65,9 +65,9 @@ class OwnerFiles:
         return own.content if isinstance(own, OwnFile) else None
 
     def not_ignored(self, git: Plumbing) -> frozenset[str]:
-        """Return the paths of all files that the project's ``.gitignore`` files let through, and that are not memkit's.
+        """Return the paths of all files that the project's ``.gitignore`` files do not ignore, except memkit's.
 
-        Git only lists them: its own folder is ``git``'s, so what the owner's repository is configured to run does not.
+        Git only lists them: its own folder is ``git``'s, so the configuration of the owner's repository has no effect.
         """
         printed = git.run("--work-tree", str(self.project), "ls-files", "-z", "--others", "--exclude-standard")
         paths = (os.fsdecode(path) for path in printed.split(b"\0") if path and not path.endswith(b"/"))
@@ -75,7 +75,7 @@ class OwnerFiles:
 
 
 def look(project: Path, path: str) -> OwnFile | UpdateObstacle | None:
-    """Return what lies at ``path`` below a project, without following a link anywhere on the way."""
+    """Return the object at ``path`` below a project, without following a link anywhere on the way."""
     place = project
     *folders, _ = path.split("/")
     for folder in folders:
@@ -107,7 +107,7 @@ def _kind(mode: int) -> str:
 
 
 _LOOKED_AT = 8_000
-"""As far as git looks for a zero byte to call a file binary."""
+"""How far git looks for a zero byte to call a file binary."""
 _MOST_CONFLICTS = 127
 _OWN_LABEL = "yours"
 _TEMPLATE = "template"
@@ -116,7 +116,7 @@ _BEGIN, _END = f"<<<<<<< {_OWN_LABEL}".encode(), f">>>>>>> {_TEMPLATE} ".encode(
 
 @dataclass(frozen=True)
 class Labels:
-    """What the marks of a conflict call the template's sides."""
+    """The names of the template's sides in conflict markers."""
 
     base: str
     theirs: str
@@ -129,11 +129,11 @@ class Labels:
 
 @dataclass(frozen=True)
 class MergedText:
-    """What became of a content that two sides changed."""
+    """The result of merging a content that two sides changed."""
 
     content: bytes
     marked: bool = False
-    """Whether it holds marks of a conflict."""
+    """Whether it contains conflict markers."""
     unmerged: bool = False
     """Whether it is the owner's side alone, because the two cannot be joined in one text."""
 
@@ -141,7 +141,7 @@ class MergedText:
 def merge_content(
     git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, labels: Labels, *, python: bool
 ) -> MergedText:
-    """Join what the owner and the template made of ``base``, which is None where both added a file."""
+    """Merge the owner's and the template's versions of ``base``, which is None if both added the file."""
     if own == theirs or theirs == base:
         return MergedText(own)
     if own == base or (base is not None and _is_same_json(own, base)):
@@ -155,7 +155,7 @@ def merge_content(
 
 
 def says_the_same(own: bytes, base: bytes, *, python: bool) -> bool:
-    """Return whether the owner changed nothing but how a file is written."""
+    """Return whether the owner changed only the style of a file."""
     return (
         own == base
         or _is_same_json(own, base)
@@ -164,18 +164,18 @@ def says_the_same(own: bytes, base: bytes, *, python: bool) -> bool:
 
 
 def _is_same_json(own: bytes, base: bytes) -> bool:
-    """Return whether two texts are JSON of one value: memkit wrote compiled files on more lines once."""
+    """Return whether two texts are JSON of the same value: memkit used to write compiled files on more lines."""
     if own[:1] not in (b"{", b"[") or base[:1] not in (b"{", b"["):
         return False
     try:
-        # With only other line ends the merge keeps what the owner's are.
+        # If only line ends differ, the merge keeps the owner's.
         return Wording(own, base, python=False).shown != base and bool(json.loads(own) == json.loads(base))
     except ValueError:
         return False
 
 
 def has_marks(content: bytes) -> bool:
-    """Return whether a text still holds the marks of a conflict that an update left in it."""
+    """Return whether a text still contains the conflict markers that an update left in it."""
     began = False
     for line in content.split(b"\n"):
         if began and line.startswith(_END):
@@ -195,7 +195,7 @@ def _merge(git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, labels:
     content, marked = _merge_file(git, base, wording.shown, theirs, labels)
     restored = wording.restored(content)
     if python and not marked and _meaning(restored) != _meaning(content):
-        # The owner's writing does not fit around what is new, as with another width of indentation.
+        # The owner's style does not fit the new content, for example with another width of indentation.
         return MergedText(Wording(own, like, python=False).restored(content))
     return MergedText(restored, marked)
 
@@ -214,7 +214,7 @@ def _merge_file(git: Plumbing, base: bytes | None, own: bytes, theirs: bytes, la
 
 
 def _broken(merged: bytes, own: bytes, theirs: bytes) -> bool:
-    """Return whether two sides that can be read were joined to something that cannot."""
+    """Return whether the merge of two parsable sides cannot be parsed."""
     return _meaning(merged) is None and None not in (_meaning(own), _meaning(theirs))
 
 
@@ -227,12 +227,12 @@ def _meaning(content: bytes) -> object:
 
 _PERSON = "memkit <memkit@example.org> 0 +0000"
 _MOST_CANDIDATES = 5_000
-"""Among more files than these, one that was renamed is only looked for under its name."""
+"""With more files than this, a renamed one is only looked for under its name."""
 
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """What is to lie at a path afterwards."""
+    """The intended state of a path."""
 
     content: bytes
     mode: int | None
@@ -249,7 +249,7 @@ class FileAction:
     reason: str = ""
     """Why a file is kept, or what a person has to decide."""
     before: str | None = None
-    """The path that it had, where it is renamed."""
+    """The former path, if it is renamed."""
 
 
 @dataclass
@@ -258,13 +258,13 @@ class UpdatePlan:
 
     actions: list[FileAction] = field(default_factory=list)
     changes: dict[str, PlannedFile | None] = field(default_factory=dict)
-    """Path → what it becomes; None to delete it."""
+    """Path → its new state; None to delete it."""
     aside: dict[str, bytes] = field(default_factory=dict)
-    """The template's side of conflicts that have no marks, by path."""
+    """The template's side of conflicts without markers, by path."""
 
     @property
     def conflicts(self) -> list[FileAction]:
-        """The paths that a person has to look at."""
+        """The paths that a person has to review."""
         return [action for action in self.actions if action.action == "conflict"]
 
 
@@ -273,9 +273,9 @@ class Sides:
     """The two renders."""
 
     base: Mapping[str, bytes]
-    """What the project began as, by path."""
+    """The project's original files, by path."""
     theirs: Mapping[str, bytes]
-    """What it would be if it were rendered now."""
+    """The files of a render made now."""
     labels: Labels
 
 
@@ -294,7 +294,7 @@ class Merging:
         self._moved_by_owner = self._owners_renames()
 
     def plan(self) -> UpdatePlan:
-        """Return what is to be done, in the order of the paths."""
+        """Return the plan, in the order of the paths."""
         for path in sorted(self._base):
             self._known(path)
         for path in sorted(self._theirs.keys() - self._base.keys() - set(self._moved.values())):
@@ -304,7 +304,7 @@ class Merging:
         return self._plan
 
     def _owners_renames(self) -> dict[str, str]:
-        """Return where the owner moved what the template knows, as far as a file is still of its kind."""
+        """Return where the owner moved the template's files, if a file there is still of its kind."""
         gone = {path: content for path, content in self._base.items() if self._owner.at(path) is None}
         kinds = {PurePosixPath(path).suffix for path in gone}
         new = [path for path in self._visible - self._base.keys() if PurePosixPath(path).suffix in kinds]
@@ -364,7 +364,7 @@ class Merging:
             self._say(target, "update" if own.content == base else "merge")
 
     def _in_the_way(self, place: str, target: str) -> str:
-        """Return what keeps a file from moving to ``target``, an empty text where nothing does."""
+        """Return what prevents a file from moving to ``target``, empty if nothing does."""
         there = self._owner.at(target) if target != place else None
         if there is None:
             return ""
@@ -405,11 +405,11 @@ def _is_python(path: str) -> bool:
 
 
 def _is_sheet(path: str) -> bool:
-    """Return whether a path is a skill's, which another skill's does not become however alike they are."""
+    """Return whether a path is a skill's, which never becomes another skill's however alike they are."""
     return path.startswith(tuple(f"{folder}/" for folder in SHEETS.values()))
 
 
-# --- renames, as git finds them: by how much of their lines files share
+# --- renames, as git detects them: by the share of common lines
 
 
 def renames(git: Plumbing, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, str]:
@@ -428,7 +428,7 @@ def renames(git: Plumbing, before: Mapping[str, bytes], after: Mapping[str, byte
 
 
 def _tree(git: Plumbing, files: Mapping[str, bytes]) -> str:
-    """Put files into the repository as a commit and return its id."""
+    """Store files in the repository as a commit and return its id."""
     parts = [f"commit refs/heads/files\ncommitter {_PERSON}\ndata 0\n\ndeleteall\n".encode()]
     for path, content in files.items():
         named = path.encode("utf-8", "surrogateescape")
@@ -438,6 +438,6 @@ def _tree(git: Plumbing, files: Mapping[str, bytes]) -> str:
 
 
 def _quoted(path: bytes) -> bytes:
-    """Return a path as fast-import reads any of them."""
+    """Return a path quoted for fast-import."""
     escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"' + escaped + b'"'

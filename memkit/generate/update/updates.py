@@ -1,9 +1,9 @@
 """The one step in which an update changes files: a kill at any point loses nothing, and every update can be undone.
 
 Each update has a folder under ``updates/`` of the project's state: ``before/`` holds every file that it replaces or
-deletes, ``after/`` what is put in place, ``theirs/`` the template's side of conflicts that have no marks. Its
-journal is on the disk before the first file is touched. Whoever comes after a kill takes back what was done, and does
-it anew.
+deletes, ``after/`` the new files, ``theirs/`` the template's side of conflicts without markers. Its
+journal is on the disk before the first file is touched. After a kill, the next run undoes the partial update, and
+repeats it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def target_now(manifest: Manifest) -> Target:
 
 
 def target_then(manifest: Manifest, now: Target) -> Target:
-    """Return the target as it was when the project was rendered."""
+    """Return the target as of the project's render."""
     source = installed_source()
     if manifest.templates.digest != source.digest:
         source = Source(_released(installed_releases(), manifest.templates, _OWN).folder)
@@ -71,7 +71,7 @@ def target_then(manifest: Manifest, now: Target) -> Target:
 
 
 def _released(releases: Releases, stamp: Stamp, distribution: str) -> Release:
-    """Return the release that a project was rendered from; raises ``ProjectFault`` where it is not installed."""
+    """Return the release that a project was rendered from; raise ``ProjectFault`` if it is not installed."""
     release = releases.find(stamp.digest)
     if release is None:
         raise ProjectFault(
@@ -83,7 +83,7 @@ def _released(releases: Releases, stamp: Stamp, distribution: str) -> Release:
 
 
 KEPT = 5
-"""How many updates can be taken back, the last one first."""
+"""How many updates can be undone, most recent first."""
 _BEFORE, _AFTER, _THEIRS = "before", "after", "theirs"
 _LOCK_SECONDS = 10.0
 _FILE = "journal.json"
@@ -112,20 +112,20 @@ class UpdateJournal:
     """One update."""
 
     versions: tuple[str, str]
-    """Of the templates, before and after it."""
+    """The templates' versions before and after it."""
     steps: tuple[UpdateStep, ...]
     under_way: bool
-    """Whether files are being changed, so that whoever finds it has to take it back."""
+    """Whether files are being changed, so that the next run has to undo it."""
 
     def written(self, folder: Path, *, under_way: bool) -> UpdateJournal:
-        """Put it on the disk in the update's folder, and return it as it is there."""
+        """Write it to the disk in the update's folder, and return it as stored."""
         journal = replace(self, under_way=under_way)
         write_whole(folder / _FILE, json.dumps(asdict(journal)).encode(), mode=0o600)
         return journal
 
 
 class Updates:
-    """The updates that a project has seen."""
+    """The past updates of a project."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
@@ -133,13 +133,13 @@ class Updates:
 
     @property
     def interrupted(self) -> Path | None:
-        """The folder of an update that was cut off, None where there is none."""
+        """The folder of an interrupted update, None if there is none."""
         last = self._last()
         return last if last is not None and read_journal(last).under_way else None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other updates of the project out for the time of the block."""
+        """Exclude other updates of the project for the duration of the block."""
         for folder in (self.project / ".memkit", state_folder(self.project), self.folder):
             if folder.is_symlink():
                 raise EnvironmentFault(f"{folder} is a link, and what an update saves must lie in the project.")
@@ -147,9 +147,9 @@ class Updates:
             yield
 
     def recover(self) -> list[str] | None:
-        """Take back an update that was cut off and return the paths that were edited since, which stay as they are.
+        """Undo an interrupted update and return the paths that were edited since, which stay as they are.
 
-        Returns None where there is none, as when another process took it back, or ended its own, meanwhile.
+        Returns None if there is none, for example if another process undid it, or finished its own, meanwhile.
         """
         folder = self.interrupted
         return None if folder is None else self._taken_back(folder)
@@ -161,13 +161,13 @@ class Updates:
         aside: Mapping[str, bytes],
         versions: tuple[str, str],
     ) -> Path:
-        """Put ``changes`` in place, all of them or none, and return the folder that holds what was there before.
+        """Apply ``changes``, all of them or none, and return the folder with the former files.
 
         Args:
-            changes: Path → what it becomes, None to delete it.
-            planned: What lay at these paths when the changes were made up.
-            aside: What is kept beside for a person to look at, by path.
-            versions: Of the templates, before and after.
+            changes: Path → its new state, None to delete it.
+            planned: The state of these paths when the changes were planned.
+            aside: Files kept aside for a person to review, by path.
+            versions: The templates' versions, before and after.
 
         Raises:
             EnvironmentFault: A file cannot be written, or was changed meanwhile. Nothing was changed.
@@ -176,7 +176,7 @@ class Updates:
         folder = self.folder / f"{self._newest_number() + 1:04d}"
         try:
             steps = self._staged(folder, changes, planned, aside)
-            os.sync()  # what is staged is many files; the journal must not be on the disk before them
+            os.sync()  # the staged files are many; the journal must not reach the disk before them
             journal = UpdateJournal(versions, tuple(steps), under_way=True).written(folder, under_way=True)
             self._swap(folder, steps)
             journal.written(folder, under_way=False)
@@ -194,7 +194,7 @@ class Updates:
         return folder
 
     def undo(self) -> UpdateJournal:
-        """Take the last update back and return what it had done.
+        """Undo the last update and return what it had done.
 
         Raises:
             NotFound: There is none.
@@ -233,7 +233,7 @@ class Updates:
         planned: Mapping[str, OwnFile | None],
         aside: Mapping[str, bytes],
     ) -> list[UpdateStep]:
-        """Write both sides of every change and return the steps from the one to the other."""
+        """Write both sides of every change and return the steps from one to the other."""
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         for path, content in aside.items():
@@ -275,21 +275,21 @@ class Updates:
                 sync_folder(parent)
 
     def _require_same(self, step: UpdateStep) -> None:
-        """Refuse to replace what was saved while the other files were staged, which takes seconds on a slow disk."""
+        """Refuse to replace a file saved during staging, which takes seconds on a slow disk."""
         if self._side(step.path) != step.before:
             raise _changed(step.path)
 
     def _taken_back(self, folder: Path) -> list[str]:
-        """Take back an update, and return the paths that were edited since and so stay as they are."""
+        """Undo an update, and return the paths that were edited since and so stay as they are."""
         edited = self._put_back(folder, read_journal(folder))
         if edited:
-            drop_journal(folder)  # what was there before stays, for its owner to look at
+            drop_journal(folder)  # the saved files stay, for their owner to look at
         else:
             shutil.rmtree(folder, ignore_errors=True)
         return edited
 
     def _put_back(self, folder: Path, journal: UpdateJournal) -> list[str]:
-        """Put back what an update replaced and return the paths that are neither as before nor as after it."""
+        """Restore the files that an update replaced and return the paths that match neither side of it."""
         edited = []
         for step in journal.steps:
             place, now = self.project / step.path, self._side(step.path)
@@ -301,27 +301,27 @@ class Updates:
                 place.unlink()
                 self._drop_empty(step.path)
             else:
-                # A rename needs no room on the disk, which may be full, and can be done again after a kill.
+                # A rename needs no room on the disk, which may be full, and can be repeated after a kill.
                 place.parent.mkdir(parents=True, exist_ok=True)
                 _move(folder / _BEFORE / step.path, place, step.before.mode)
         return edited
 
     def _side(self, path: str) -> FileSide | None:
-        """Return what lies at a path now; what is no file of the project's is like no side of a step."""
+        """Return the present state of a path; anything but a file of the project is like no side of a step."""
         own = look(self.project, path)
         if isinstance(own, OwnFile):
             return FileSide(_digest(own.content), own.mode)
         return None if own is None else FileSide(own.what, 0)
 
     def _drop_empty(self, path: str) -> None:
-        """Remove the folders of a file that is gone, as far as nothing else is in them."""
+        """Remove the folders of a deleted file, as far as they are empty."""
         with suppress(OSError):
             for folder in (self.project / path).relative_to(self.project).parents:
                 if folder.parts:
                     (self.project / folder).rmdir()
 
     def _give_to_owner(self, place: Path, path: str) -> None:
-        """Let a file belong to whom the one that it replaces, or the project, belongs to; only root can."""
+        """Set a file's owner to that of the file it replaces, or of the project; only root can."""
         if os.geteuid() == 0:
             old = self.project / path
             known = (old if old.exists() else self.project).stat()
@@ -355,7 +355,7 @@ def _put(place: Path, content: bytes, mode: int) -> None:
 
 
 def _move(staged: Path, place: Path, mode: int) -> None:
-    """Put a staged file into its place at once, also where that lies on another file system."""
+    """Move a staged file to its place atomically, even across file systems."""
     try:
         staged.replace(place)
     except OSError as error:
@@ -366,7 +366,7 @@ def _move(staged: Path, place: Path, mode: int) -> None:
 
 
 def _mask() -> int:
-    """Return the process' mask of permissions, which can only be read by setting it."""
+    """Return the process' umask, which can only be read by setting it."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
@@ -380,12 +380,12 @@ def _digest(content: bytes) -> str:
 
 
 def has_journal(folder: Path) -> bool:
-    """Return whether an update came so far that it may have changed files."""
+    """Return whether an update may have started changing files."""
     return (folder / _FILE).is_file()
 
 
 def read_journal(folder: Path) -> UpdateJournal:
-    """Return the journal of the update in ``folder``; raises ``EnvironmentFault`` where it is damaged."""
+    """Return the journal of the update in ``folder``; raise ``EnvironmentFault`` if it is damaged."""
     try:
         data = json.loads((folder / _FILE).read_text("utf-8"))
         before, after = data["versions"]

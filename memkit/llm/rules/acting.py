@@ -1,4 +1,4 @@
-"""Read what the user wants done, a task to plan or an action for a tool, and do it."""
+"""Recognise what the user wants done, a task to plan or an action for a tool, and do it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROGRAMS = (
     r"(?:(?-i:rm|dd|shred|mkfs\S*|chmod|chown|curl|wget|git|docker|kubectl|terraform|sudo|ls|mv|cp|psql|mysql|"
     r"python3?|pip|npm|ssh|systemctl)\s+(?!is\b|are\b|was\b|has\b)|(?-i:make|cat|kill)\s+(?=[-/.~\d]|[\w.-]+$))"
 )
-"""Commands as they are typed; of those that are words too, only with a single argument, a path or an option."""
+"""Typed commands; those that are also words only with a single argument, a path or an option."""
 SHELL = regex(
     r"^(?:run|execute|exec)(?: the| this)?(?: shell| bash)?(?: command)?[\s:]+(?P<command>.+)$"
     rf"|^(?P<bare>{PROGRAMS}\S.*)$",
@@ -60,13 +60,13 @@ TELL = regex(
     r"(?:saying|that says|with the text)(?: that)?\s*:?\s*(?P<what2>\S.{0,2000}?)[.!? ]*$",
     re.IGNORECASE | re.DOTALL,
 )
-"""A message that names who it is for first."""
+"""A message that names its recipient first."""
 GIVE = regex(
     r"^(?:send|e-?mail|mail|forward|message|text)\s+(?!me\b|us\b|it\b|this\b|that\b)(?P<who>[\w.@-]+)\s+"
     r"(?P<what>(?:the|an?|my|our|this|that|these|those|some)\s\S.{0,2000}?)[.!? ]*$",
     re.IGNORECASE | re.DOTALL,
 )
-"""A message that names who it is for before what it is: "email bob the report"."""
+"""A message that names its recipient before its content: "email bob the report"."""
 DESTROY = regex(r"^(?P<verb>delete|remove|erase|wipe)\s+(?P<what>.{1,400})$", re.IGNORECASE)
 CALL = regex(
     r"^(?:call|use)(?: the)?(?: tool)?\s+`?(?P<tool>[a-z]\w*)`?(?:\s+with)?\s*(?P<args>.*)$", re.IGNORECASE | re.DOTALL
@@ -80,25 +80,25 @@ PLAN = regex(
     re.IGNORECASE,
 )
 HOW_WOULD = regex(r"^how (?:would|will|do|can|could|should) (?:you|i|we) (?=\w)", re.IGNORECASE)
-"""What a task of a known domain may be asked with; other "how" questions are for skills and memory."""
+"""Openings of questions about tasks of a known domain; other "how" questions are for skills and memory."""
 THINGS = regex(
     r"\b(?:tables?|databases?|files?|folders?|director(?:y|ies)|branch(?:es)?|servers?|buckets?|clusters?|"
     r"namespaces?|containers?|volumes?|repo(?:sitory|s)?|rows?)\b|[/\\]",
     re.IGNORECASE,
 )
-"""What is deleted outside memory, by tools."""
+"""Things outside memory that tools delete."""
 
 
 @dataclass(frozen=True)
 class RequestedCall:
-    """A tool call that the user asked for in words."""
+    """A tool call that the user requested in words."""
 
     tool: str
     args: dict[str, Any]
 
 
 def plain_request(text: str) -> str:
-    """Return a request without the words that only make it polite.
+    """Return a request without its words of politeness.
 
     >>> plain_request("Could you please deliver the book to the shop?")
     'deliver the book to the shop'
@@ -107,7 +107,7 @@ def plain_request(text: str) -> str:
 
 
 def read_task(text: str, tools: Sequence[ToolSpec]) -> str | None:
-    """Return the task of a known domain that ``text`` names, as a term; a text that says "plan" is always one."""
+    """Return the task of a known domain that ``text`` names, as a term; a text that says "plan" always has one."""
     spec = next((tool for tool in tools if tool.name == "plan_task"), None)
     if spec is None:
         return None
@@ -123,7 +123,7 @@ def read_task(text: str, tools: Sequence[ToolSpec]) -> str | None:
 
 
 def _lengths(spec: ToolSpec) -> Mapping[str, set[int]]:
-    """Return how many words a call of each known task has."""
+    """Return the possible numbers of words in a call of each known task."""
     lengths: dict[str, set[int]] = {}
     for example in spec.parameters["properties"]["task"].get("examples", ()):
         lengths.setdefault(example.split()[0], set()).add(len(example.split()))
@@ -131,7 +131,7 @@ def _lengths(spec: ToolSpec) -> Mapping[str, set[int]]:
 
 
 def read_action(text: str, tools: Sequence[ToolSpec]) -> RequestedCall | None:
-    """Return the tool call that ``text`` asks for, whether or not there is such a tool."""
+    """Return the tool call that ``text`` requests, whether or not there is such a tool."""
     request = POLITE.sub("", text.strip())
     quoted = re.fullmatch(r"(?:run|execute)?\s*`+(?P<command>[^`]+)`+\W*", request, re.IGNORECASE)
     if quoted:
@@ -155,7 +155,7 @@ def _statement(request: str) -> RequestedCall | None:
     if table is None:
         return None
     verb = request.split()[0]
-    # Who says that a table is to be deleted means that it goes.
+    # "Delete a table" means to drop it.
     verb = "drop" if verb.lower() == "delete" else verb
     return RequestedCall("sql_query", {"command": f"{verb} table {table['name']}"})
 
@@ -173,7 +173,7 @@ def _deployment(match: re.Match[str]) -> RequestedCall:
 
 def _message(request: str, tools: Sequence[ToolSpec]) -> RequestedCall | None:
     told, match, given = TELL.match(request), SEND.match(request), GIVE.match(request)
-    if told and not (match and told["what"] == match["who"]):  # "email the slides to bob" is no word to the slides
+    if told and not (match and told["what"] == match["who"]):  # "email the slides to bob" has no message to the slides
         tool, what, who = "outbox", told["what"] or told["what2"], told["who"] or told["who2"]
     elif match:
         tool, what, who = match["tool"] or "outbox", match["what"], match["who"]
@@ -190,7 +190,7 @@ def _message(request: str, tools: Sequence[ToolSpec]) -> RequestedCall | None:
 
 
 def _destruction(request: str) -> RequestedCall | None:
-    """Return the call for what is to be destroyed outside of memory, so that policies judge it by its name."""
+    """Return the call that destroys something outside memory, so that policies judge it by its name."""
     match = DESTROY.match(request)
     return (
         RequestedCall(match["verb"].lower(), {"target": match["what"]})
@@ -215,13 +215,13 @@ def _direct(request: str, tools: Sequence[ToolSpec]) -> RequestedCall | None:
 
 
 def _unquoted(value: str) -> str:
-    """Return what a value in quotes says, where a quote may stand after a backslash, or a word without its stop."""
+    """Return a value without its quotes, which may follow a backslash, or a word without its full stop."""
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return re.sub(r'\\(["\\])', r"\1", value[1:-1]) if value[0] == '"' else value[1:-1]
     return value.strip("\"'").rstrip(",.")
 
 
-# Find subtasks for a planner's question by trying: the fewest steps after which the goal holds.
+# Find subtasks for a planner's question by search: the fewest steps after which the goal holds.
 
 MOST_STEPS = 8
 _KEYS = {"task", "goal", "operators", "objects", "state"}
@@ -229,7 +229,7 @@ _ACHIEVE = "achieve_goal_in_"
 
 
 def read_gap(text: str) -> Mapping[str, Any] | None:
-    """Return the question that ``text`` holds, if it is a planner's."""
+    """Return the question in ``text``, if it is a planner's."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -238,7 +238,7 @@ def read_gap(text: str) -> Mapping[str, Any] | None:
 
 
 def subtasks_for(question: Mapping[str, Any]) -> list[str]:
-    """Return the shortest steps that bring the goal about, [] where there are none or nothing is declared as goal."""
+    """Return the shortest steps that achieve the goal, [] if there are none or no goal is declared."""
     from memkit.runtime.htn.core import Budget, Domain, HtnError, HTNPlanner, Problem
 
     if not question["goal"]:
@@ -292,12 +292,12 @@ def _functions(state: Sequence[str]) -> dict[str, list[str]]:
 
 
 FOR_MODELS = regex(r"\nIf you know how to do it with these, call propose_subtasks\.$")
-"""What a planner without a plan tells the model, and no user."""
+"""A sentence from a planner without a plan that is for the model, not for the user."""
 NO_ACTION = "I read this step and did nothing: it names no tool that I could call."
 
 
 def propose(gap: Mapping[str, Any]) -> Script:
-    """Answer a planner that no method helps on."""
+    """Answer a planner that no method helps with."""
     subtasks = subtasks_for(gap)
     if subtasks:
         yield "propose_subtasks", {"subtasks": subtasks}
@@ -311,7 +311,7 @@ def plan(task: str) -> Script:
 
 
 def act(action: RequestedCall) -> Script:
-    """Call a tool and say what came of it; what a policy stopped is not tried in another way."""
+    """Call a tool and report the result; a call that a policy stopped is not tried in another way."""
     result = yield action.tool, action.args
     if result.startswith("Policy"):
         return f"I did not do that. {reason(result)}"
@@ -323,18 +323,18 @@ def act(action: RequestedCall) -> Script:
 
 
 def carry_out(heard: Heard, step: str) -> Script:
-    """Do what one step of a skill names: a task to plan or a tool to call. The rest is for people and other models."""
+    """Do what one step of a skill names: plan a task or call a tool. The rest is for people and other models."""
     task = read_task(step, heard.tools)
     if task is not None:
         return (yield from plan(task))
     action = read_action(step, heard.tools)
-    # Prose begins with a capital, and "Make sure" is no call of make.
+    # Prose begins with a capital, and "Make sure" is not a call of make.
     if action is None or str(action.args.get("command", "")[:1]).isupper():
         return NO_ACTION
     return (yield from act(action))
 
 
-# Find a skill of the store that fits, show its steps, and follow it when asked.
+# Find a suitable skill of the store, show its steps, and follow it on request.
 
 SEARCHING, SHOWING = "skill_search", "skill_show"
 HOW = regex(
@@ -363,7 +363,7 @@ LIST = regex(
 NAME = regex(r"^- (?P<name>[\w-]+): ", re.MULTILINE)
 STEP = regex(r"^(?P<number>\d{1,3})\. (?P<text>.+)$", re.MULTILINE)
 MOST_SHOWN = 6
-"""Steps of a skill that one turn carries out: each may be a tool call, and a turn has few of them."""
+"""The most steps of a skill that one turn carries out: each may be a tool call, and a turn has few of them."""
 
 
 def read_skill_request(text: str, heard: Heard) -> Script | None:
@@ -386,7 +386,7 @@ def _list() -> Script:
 
 
 def _how(what: str) -> Script:
-    """Show the skill that fits best; an empty text where none does."""
+    """Show the skill that fits best; empty if none does."""
     result = yield SEARCHING, {"query": what}
     wanted = key_stems(what)
     for line in result.splitlines():
@@ -401,7 +401,7 @@ def _show(heard: Heard, name: str) -> Script:
 
 
 def _use(heard: Heard, name: str) -> Script:
-    """Carry out what the steps of a skill name, in their order; what a policy stops ends it."""
+    """Carry out the steps of a skill in order; a call that a policy stops ends it."""
     shown = yield SHOWING, {"name": name}
     if is_refused(shown):
         return shown.removeprefix("Error: ")

@@ -1,4 +1,4 @@
-"""Remember what the user says, in their own words, and answer with it, word for word and with ids."""
+"""Remember the user's statements in their own words, and answer with them verbatim, citing ids."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ PERSONAL = regex(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Asked:
-    """What a question is about."""
+    """The content of a question."""
 
     things: frozenset[str]
-    """Stems of what it names, without the words for what is asked of it."""
+    """Stems of the things it names, without the words for what is asked about them."""
     relation: str
     query: str
     """The words to search for."""
     personal: bool
-    """Whether it is about who asks and names nothing else."""
+    """Whether it is about the user and names nothing else."""
 
 
 def read_question(sentence: str) -> Asked:
-    """Return what ``sentence`` asks for.
+    """Return the content of the question ``sentence``.
 
     >>> read_question("What is my dog called?").query
     'dog called name call named'
@@ -117,7 +117,7 @@ FIRST = regex(
 )
 LOOK_BACK = "conversation_search"
 FORGOTTEN = regex(r"Forgotten: “(.{1,500}?)”")
-"""What was taken back in this conversation; nobody wants to hear it again."""
+"""Statements retracted in this conversation, which must not be repeated."""
 
 
 def answer(heard: Heard, sentence: str) -> Script:
@@ -137,7 +137,7 @@ def answer(heard: Heard, sentence: str) -> Script:
         found = yield from search(asked.query)
         fitting = fits(asked, found)
         if not fitting and asked.personal:
-            # A value may stand in a record that shares no word with the question, as in "I'm a nurse".
+            # A value may be in a record that shares no word with the question, as in "I'm a nurse".
             fitting = fits(asked, (yield from search("")))
         if fitting:
             return " ".join(f"{told(record)}." for record in fitting)
@@ -151,9 +151,9 @@ def _beginning(heard: Heard) -> Script:
 
 
 def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:
-    """Return the records that answer a question: those that share most with it, several where only one can hold.
+    """Return the records that answer a question: those that share most with it, several if not only one can hold.
 
-    What the first leaves open, a record about somebody or something that it names may answer: the employer's trade.
+    Parts left open by the first may be answered by a record about something that it names: the employer's trade.
     """
     scored = [(_shared(asked, record), record) for record in found]
     best = max((score for score, _ in scored), default=0)
@@ -175,7 +175,7 @@ def _next_step(asked: Asked, top: Sequence[Recalled], found: Sequence[Recalled])
 
 
 def _shared(asked: Asked, record: Recalled) -> int:
-    """Return how many things of a question a record holds; 0 where it does not answer it."""
+    """Return how many things of a question a record mentions; 0 if it does not answer it."""
     words, slot = key_stems(record.text), slot_of(record.text)
     related = bool(set(map(stem, RELATIONS.get(asked.relation, "").split())) & words)
     if not asked.things:
@@ -186,7 +186,7 @@ def _shared(asked: Asked, record: Recalled) -> int:
 
 
 def told(record: Recalled) -> str:
-    """Return what a record says, in its own words, and whether nobody confirmed it."""
+    """Return a record's text, with a note if nobody confirmed it."""
     doubt = "" if record.facts.get("trust", "verified") == "verified" else " (not confirmed)"
     due = f", due {record.facts['due']}" if "due" in record.facts else ""
     return f"“{record.text.strip()}”{due}{doubt} [{record.id}]"
@@ -220,11 +220,11 @@ def _source(heard: Heard) -> Script:
 
 
 def _look_back(heard: Heard, asked: Asked, sentence: str) -> Script:
-    """Answer with what was said in conversations, when long-term memory has nothing."""
+    """Answer from past conversations if long-term memory has nothing."""
     wanted = asked.things
     turns = said_turns((yield LOOK_BACK, {"query": asked.query or sentence})) if heard.offers(LOOK_BACK) else []
     said = [(turn.text, f" on {turn.at}") for turn in turns if turn.role == "user"]
-    # What nobody agreed to keep stands in the messages of this conversation only.
+    # Without consent to storage, statements are only in the messages of this conversation.
     said += [(text, " before") for text in reversed(heard.said)]
     gone = {one for message in heard.earlier for one in FORGOTTEN.findall(message.get("content") or "")}
     for text, when in said:
@@ -252,7 +252,7 @@ DONE = regex(
 
 
 def remember(heard: Heard, statement: PlainStatement) -> Script:
-    """Store a statement, in the place of the one it corrects, and say what became of it."""
+    """Store a statement, replacing the one that it corrects, and report the result."""
     if not heard.offers(INSERT):
         return NO_MEMORY
     text, old = statement.text, None
@@ -298,7 +298,7 @@ def _keep_in_core(text: str, old: str) -> Generator[tuple[str, dict[str, Any]], 
 
 
 def finish(heard: Heard, text: str) -> Script:
-    """Close the goal that the user says is done; an empty text where there is none such."""
+    """Close the goal that the user says is done; empty if there is none."""
     match = DONE.match(text)
     if match is None or not heard.offers(INSERT):
         return ""
@@ -312,7 +312,7 @@ def finish(heard: Heard, text: str) -> Script:
     return f"I could not close that goal: {reason(result)}" if is_refused(result) else f"Closed: “{goal.text}”."
 
 
-# Take back what the user asks to have forgotten.
+# Retract what the user asks to have forgotten.
 
 FORGET = regex(
     r"^(?:(?:no|ok(?:ay)?|wait|sorry|please|can you|could you)[\s,]+){0,3}"
@@ -333,7 +333,7 @@ ERASURE = (
 
 
 def read_forget(text: str) -> str | None:
-    """Return what the user wants forgotten, an empty text for what was said last, or None.
+    """Return what the user wants forgotten, an empty text for the last statement, or None.
 
     >>> read_forget("Don't remember that."), read_forget("forget my dog's name"), read_forget("hello")
     ('', "my dog's name", None)
@@ -348,7 +348,7 @@ def read_forget(text: str) -> str | None:
 
 
 def forget(heard: Heard, what: str) -> Script:
-    """Retire what is meant by ``what``, or with an empty text what was named last, and say what that was."""
+    """Retire what ``what`` refers to, or for an empty text what was named last, and report it."""
     if not heard.offers(RETRACT):
         return NO_RETRACTION
     if EVERYTHING.fullmatch(what):
@@ -366,7 +366,7 @@ def forget(heard: Heard, what: str) -> Script:
 
 
 def _meant(what: str) -> Generator[tuple[str, dict[str, Any]], str, list[str]]:
-    """Return the id of the record that some words mean."""
+    """Return the ids of the records that some words refer to."""
     asked, slot = read_question(what), slot_of(what)
     for record in (yield from search(asked.query or what)):
         known, held = key_stems(record.text), slot_of(record.text)
@@ -391,7 +391,7 @@ def respond(heard: Heard, text: str) -> Script:
 
 
 def _request(heard: Heard, text: str) -> Script:
-    """Do what a message asks for as a whole: forget, plan, act or follow a skill; an empty text for anything else."""
+    """Do what a message requests as a whole: forget, plan, act or follow a skill; empty for anything else."""
     what = read_forget(text)
     if what is not None:
         return (yield from forget(heard, what))
@@ -406,7 +406,7 @@ def _request(heard: Heard, text: str) -> Script:
 
 
 def _sentences(heard: Heard, text: str) -> Script:
-    """Answer each question, and store each plain statement; where a part of the message is doubtful, none."""
+    """Answer each question, and store each plain statement; if a part of the message is doubtful, none."""
     answers: list[str] = []
     said = [one for one in sentences_of(text) if consent_in(one) is None and not GREETING.match(one)]
     told = read_message(said, text, heard.said)

@@ -1,8 +1,8 @@
-"""The reference model: a few rules instead of a network, so that memory, policies and plans can be seen and tested.
+"""The reference model: a few rules instead of a network, so that memory, policies and plans can be tried and tested.
 
 It sees what any model sees, messages and tool specs, and does everything through tool calls. A turn is a script that
-asks for tool calls; each completion plays the script again over the results so far, so the model itself keeps nothing.
-It understands plain sentences only, and of what it does not understand it stores nothing.
+requests tool calls; each completion replays the script over the results so far, so the model itself keeps no state.
+It understands only plain sentences, and stores nothing that it does not understand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memkit.runtime.memory.words.text import regex
 from memkit.runtime.memory.words.wording import GREETING
 
 LONGEST = 20_000
-"""Characters of a message that are looked at."""
+"""The most characters of a message that are read."""
 STAND_IN = f"(I am the reference model: a few rules that show what memory, policies and plans do. {PLUG_IN})"
 """Said once in a session."""
 HELP_TEXT = """I am memkit's reference model: a few rules, no network. I understand plain sentences only; you can
@@ -55,7 +55,7 @@ CORE_NAME = regex(r"<human>\n(?:.*\n)*?My name is (?P<name>[^\n]{1,40})\n", re.I
 
 
 def small_talk(text: str, earlier: Sequence[Message] = (), *, remembers: bool = True) -> str | None:
-    """Return the answer to what is said for company, or None for anything else; ``remembers`` where anything is kept.
+    """Return the answer to small talk, or None for anything else; ``remembers`` if anything is kept.
 
     >>> small_talk("Thanks!"), small_talk("I like tea")
     ('You are welcome.', None)
@@ -73,7 +73,7 @@ def small_talk(text: str, earlier: Sequence[Message] = (), *, remembers: bool = 
 
 
 def greeting(earlier: Sequence[Message]) -> str:
-    """Return a greeting, by name where core memory has one, with the open goals that a new session is offered."""
+    """Return a greeting, by name if core memory has one, with the open goals offered to a new session."""
     system = next((message.get("content", "") for message in earlier if message.get("role") == "system"), "")
     name = CORE_NAME.search(system[:20_000])
     hello = f"Hello{' ' + name['name'] if name else ''}!"
@@ -85,7 +85,7 @@ def greeting(earlier: Sequence[Message]) -> str:
 
 
 def open_goals(offered: str) -> list[Recalled]:
-    """Return the goals that a session's first turn is offered, between the two marks of their block."""
+    """Return the goals offered to a session's first turn, between the two marks of their block."""
     found: list[Recalled] = []
     mark: str | None = None
     for line in offered.splitlines():
@@ -105,7 +105,7 @@ def _told(goal: Recalled) -> str:
 
 
 class ReferenceModel:
-    """Answers by rule, through tool calls, the same way every time."""
+    """Answers by rule, through tool calls, deterministically."""
 
     introduction = REFERENCE
 
@@ -147,7 +147,7 @@ def _is_answer(message: Message) -> bool:
 
 
 def hear(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Heard | None:
-    """Return the running turn, or None when no user is waiting for an answer."""
+    """Return the current turn, or None if no user is waiting for an answer."""
     spoken = [place for place, message in enumerate(messages) if message.get("role") == "user"]
     spoken = [place for place in spoken if messages[place].get("name") != "memory"]
     if not spoken or messages[spoken[-1]].get("name") == "heartbeat":
@@ -167,7 +167,7 @@ def _carry_out(heard: Heard) -> Script:
 
 
 def _respond(heard: Heard) -> Script:
-    """Answer a whole message; what small talk does not need is not loaded for it."""
+    """Answer a whole message; code that small talk does not need is not loaded for it."""
     text = heard.text.strip()[:LONGEST]
     if text.startswith("{") and heard.offers("propose_subtasks"):
         from memkit.llm.rules.acting import propose, read_gap

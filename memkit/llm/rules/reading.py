@@ -1,4 +1,4 @@
-"""Read what memory tools returned, as a careful model would: records and turns inside the fence, and nothing else."""
+"""Read the results of memory tools as a careful model would: records and turns inside the fence, and nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLUG_IN = "`memkit setup` gives the store a language model: a vendor's, or a ser
 
 
 class Recalled(NamedTuple):
-    """One record as a search showed it."""
+    """One record in a search result."""
 
     id: str
     text: str
@@ -25,12 +25,12 @@ class Recalled(NamedTuple):
 
     @property
     def date(self) -> str:
-        """Return the day it was told."""
+        """Return the day it was recorded."""
         return self.facts.get("date", "")
 
 
 class Said(NamedTuple):
-    """One turn as a conversation search showed it."""
+    """One turn in a conversation search's result."""
 
     at: str
     role: str
@@ -72,7 +72,7 @@ def _entries(result: str) -> list[tuple[str, str]]:
     return [(headline, "\n".join(lines)) for headline, lines in entries if lines]
 
 
-# A turn of the reference model as a script that asks for tool calls, and what the script is told.
+# A turn of the reference model as a script that requests tool calls and receives their results.
 
 Script = Generator[tuple[str, dict[str, Any]], str, str]
 """Yields tool calls, receives their results, returns the answer."""
@@ -82,19 +82,19 @@ Found = Generator[tuple[str, dict[str, Any]], str, list[Recalled]]
 SEARCH = "archival_memory_search"
 INSERT = "archival_memory_insert"
 MOST_SHOWN = 10
-"""Records that one search brings."""
+"""The most records in one search result."""
 NO_RECORD = regex(r"^(?:Error|Policy)")
 
 
 class Heard(NamedTuple):
-    """What a turn consists of, as the messages show it."""
+    """The contents of a turn, as the messages show it."""
 
     text: str
     results: tuple[str, ...]
     earlier: tuple[Message, ...]
     tools: tuple[ToolSpec, ...]
     is_instruction: bool = False
-    """Whether a program says what to do, and nobody tells of themselves."""
+    """Whether the message is a program's instruction and not a user's statement."""
 
     def offers(self, name: str) -> bool:
         """Return whether there is a tool of this name."""
@@ -102,40 +102,40 @@ class Heard(NamedTuple):
 
     @property
     def said(self) -> list[str]:
-        """Return what the user said before in this conversation, as far as its messages show it."""
+        """Return the user's earlier messages in this conversation, as far as they are available."""
         spoken = (message for message in self.earlier if message.get("role") == "user" and not message.get("name"))
         return [message.get("content") or "" for message in spoken]
 
 
 def search(query: str, **more: Any) -> Found:
-    """Search long-term memory once and return the records that it shows."""
+    """Search long-term memory once and return the records found."""
     return recalled_records((yield SEARCH, {"query": query, "top_k": MOST_SHOWN, **more}))
 
 
 def is_refused(result: str) -> bool:
-    """Return whether a tool did not do what it was called for."""
+    """Return whether a tool failed to do what it was called for."""
     return NO_RECORD.match(result) is not None
 
 
 def reason(result: str) -> str:
-    """Return what a tool said went wrong, without what it says to the model."""
+    """Return a tool's error message, without its advice to the model."""
     text = result.removeprefix("Error: ").split(" Tell the user")[0]
     return unfenced(text)
 
 
 def listed(items: Sequence[str]) -> str:
-    """Return items one a line, a single one as it is."""
+    """Return items one per line, a single one as it is."""
     return "\n".join(f"- {item}" for item in items) if len(items) > 1 else "".join(items)
 
 
-# What a conversation spoke of last, read from its messages.
+# What a conversation mentioned last, read from its messages.
 
 WROTE = regex(r"\((?:stored|already known): ([^\s()]+)\)")
 CITED = regex(r"\[([^\[\]\s]{8,64})\]")
 
 
 def named_last(earlier: Sequence[Message]) -> list[str]:
-    """Return the ids of the newest turn that names some: those it wrote, else the first that it cites."""
+    """Return the ids in the newest turn that names any: those it wrote, else the first that it cites."""
     wrote: list[str] = []
     cited: list[str] = []
     for message in reversed(earlier):

@@ -219,7 +219,7 @@ def _erase(workspace: Workspace, visit: Visit, given: Given) -> Done:
 def say(workspace: Workspace, visit: Visit, given: Given, hear: Hear = lambda told: None) -> Done:
     """Send a message to the store's agent, in a workspace of its own as another program would open it.
 
-    ``hear`` is told meanwhile: ``{text}`` as an answer comes, ``{answer}`` as it stands then, and ``{beside, ids}``.
+    ``hear`` meanwhile receives ``{text}`` as an answer arrives, ``{answer}`` with its form then, and ``{beside, ids}``.
     """
     from memkit.agent import Setting
     from memkit.use_cases.open_chat import open_chat
