@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from memkit.errors import MemkitError
 from memkit.runtime.loop.interface import LoopError, Message, Model
 from memkit.runtime.memory.interface import Contradicts, UnreadableAnswer
+from memkit.runtime.memory.lifecycle.pieces import json_of
 from memkit.runtime.memory.record.record import Record
 from memkit.runtime.memory.tiers.fence import fence as fence_records
 
@@ -124,7 +125,7 @@ def checked_sentences(answer: str, texts: Mapping[str, str]) -> list[str]:
 
 def _object_of(answer: str) -> Mapping[str, Any]:
     try:
-        data = json.loads(answer)
+        data = json_of(answer)
     except (ValueError, RecursionError):
         raise ValueError("it is not JSON.") from None
     return data if isinstance(data, dict) else {}
@@ -177,8 +178,8 @@ def contradictions_by(opened: Callable[[], Model]) -> Contradicts:
 
 def _numbers(answer: str, most: int) -> list[int]:
     try:
-        found = json.loads(answer)
-    except ValueError:
+        found = json_of(answer)
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, list) or not all(type(number) is int and 1 <= number <= most for number in found):
         raise UnreadableAnswer("The model's answer is no list of numbers of statements.")

@@ -26,7 +26,7 @@ def view() -> ListView:
 
 
 @pytest.mark.parametrize(
-    "answer", ["R0", "", "[3]", "[0]", "[-1]", "[true]", "[1.0]", '{"1": 1}', "[1", "the first", "[[1]]"]
+    "answer", ["R0", "", "[3]", "[0]", "[-1]", "[true]", "[1.0]", '{"1": 1}', "[1", "the first", "[[1]]", "[" * 99_999]
 )
 def test_an_answer_that_cannot_be_read_is_noted_and_nothing_else(view: Any, answer: str) -> None:
     """The record is admitted as if nobody had been asked, with a code that says so."""
@@ -36,6 +36,16 @@ def test_an_answer_that_cannot_be_read_is_noted_and_nothing_else(view: Any, answ
 
     assert (judged.decision, [reason.code for reason in judged.reasons]) == ("admitted", ["unreadable_answer"])
     assert "contradicts" not in judged.record_fields
+
+
+@pytest.mark.parametrize("answer", ["[1]", "```json\n[1]\n```", " ```\n[1]\n```\n", "```json [1] ```"])
+def test_an_answer_in_a_fence_is_read_like_one_without(view: Any, answer: str) -> None:
+    """As many models write it, whatever they are asked for."""
+    gate = WriteGate(contradicts=contradictions_by(lambda: ScriptedModel([answer])))
+
+    judged = gate.judge(Draft(text="Alice grills every Sunday"), PERSON, view)
+
+    assert len(judged.record_fields["contradicts"]) == 1
 
 
 def test_a_model_that_cannot_be_asked_stops_nothing(view: Any) -> None:

@@ -144,7 +144,7 @@ ASK = (
     'together: both ends as the piece names them, the user as "I", the predicate in English, such as "works for" or '
     '"is the sister of", with "valid_from" and "valid_until" (YYYY-MM-DD) where the piece says so; leave it out else.'
 )
-FENCED = regex(r"(?s)\A\s*```(?:json)?\s*\n(?P<inside>.*?)\n\s*```\s*\Z")
+FENCED = regex(r"(?s)\A\s*```(?:json)?\s(?P<inside>.*?)```\s*\Z")
 
 
 def told_to_model(turns: Sequence[SaidTurn]) -> str:
@@ -155,15 +155,24 @@ def told_to_model(turns: Sequence[SaidTurn]) -> str:
     return "\n".join(f"[{number}] {who}: {text}" for number, who, text in spoken if text.strip())
 
 
+def json_of(answer: str) -> Any:
+    r"""Return the data of a model's answer, with or without a fence around it; raise ``ValueError`` if it is not JSON.
+
+    >>> json_of("[2]") == json_of("```json\n[2]\n```")
+    True
+    """
+    fenced = FENCED.match(answer)
+    return json.loads(fenced["inside"] if fenced else answer)
+
+
 def checked_pieces(answer: str, turns: Sequence[SaidTurn]) -> Drawn:
     """Return the pieces of a model's answer that its turns bear out, and why the rest is not accepted.
 
     Raises:
         ValueError: The answer does not have the requested form.
     """
-    fenced = FENCED.match(answer)
     try:
-        data = json.loads(fenced["inside"] if fenced else answer)
+        data = json_of(answer)
     except (ValueError, RecursionError):
         raise ValueError("it is not JSON.") from None
     items = data.get("pieces") if isinstance(data, dict) else None
