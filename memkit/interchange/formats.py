@@ -14,19 +14,19 @@ from memkit.interchange.interface import ImportSource, Reader
 from memkit.runtime.memory.record.lines import Reason
 
 FORMATS: Mapping[str, str] = {
-    "memkit": "memkit.interchange.memkit:MemkitReader",
-    "mem0": "memkit.interchange.mem0:Mem0Reader",
-    "letta": "memkit.interchange.letta:LettaReader",
-    "langgraph": "memkit.interchange.langgraph:LangGraphReader",
-    "claude": "memkit.interchange.markdown:ClaudeReader",
-    "markdown": "memkit.interchange.markdown:MarkdownReader",
-    "basic-memory": "memkit.interchange.plain:BasicMemoryReader",
-    "chatgpt": "memkit.interchange.transcripts:ChatGPTReader",
-    "claude-export": "memkit.interchange.transcripts:ClaudeExportReader",
-    "csv": "memkit.interchange.plain:CsvReader",
-    "text": "memkit.interchange.plain:TextReader",
+    "memkit": "memkit.interchange.memkit:read_memkit",
+    "mem0": "memkit.interchange.mem0:read_mem0",
+    "letta": "memkit.interchange.letta:read_letta",
+    "langgraph": "memkit.interchange.langgraph:read_langgraph",
+    "claude": "memkit.interchange.markdown:read_claude",
+    "markdown": "memkit.interchange.markdown:read_markdown",
+    "basic-memory": "memkit.interchange.plain:read_basic_memory",
+    "chatgpt": "memkit.interchange.transcripts:read_chatgpt",
+    "claude-export": "memkit.interchange.transcripts:read_claude_export",
+    "csv": "memkit.interchange.plain:read_csv",
+    "text": "memkit.interchange.plain:read_text",
 }
-"""Name → ``module:Class``, imported when asked for."""
+"""Name → ``module:function``, imported when asked for."""
 OWNERLESS = ("letta", "claude", "markdown", "basic-memory", "chatgpt", "claude-export", "text")
 """Formats that never say whose memories they hold."""
 LINES = (".jsonl", ".ndjson")
@@ -37,7 +37,7 @@ LOOKED_AT = 100
 def open_reader(name: str) -> Reader:
     """Return the reader of a format of ``FORMATS``."""
     module, _, attribute = FORMATS[name].partition(":")
-    reader: Reader = getattr(import_module(module), attribute)()
+    reader: Reader = getattr(import_module(module), attribute)
     return reader
 
 

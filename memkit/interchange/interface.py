@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from memkit.errors import UsageError
 from memkit.runtime.memory.gate.secrets import mask as masked
@@ -98,16 +98,11 @@ class ImportSource:
             yield file
 
 
-class Reader(Protocol):
-    """Reads one format."""
+Reader = Callable[[ImportSource, Wishes], Iterator[Item]]
+"""Yields what a file of one format holds, in its order.
 
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield what ``source`` holds, in its order.
-
-        Raises:
-            UsageError: The file as a whole is not in this format, or a wish is missing.
-        """
-
+It raises ``UsageError`` where the file as a whole is not in this format, or a wish is missing.
+"""
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 OFFERED = tuple(name for name in Draft._fields if name != "extra")

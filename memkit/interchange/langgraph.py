@@ -16,26 +16,23 @@ TEXTS = ("content", "text", "memory", "data", "fact")
 """Keys of a value under which its text is looked for; ``--map text=KEY`` names another."""
 
 
-class LangGraphReader:
-    """Reads the items of a store."""
+def read_langgraph(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield one memory an item of a store.
 
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield one memory an item.
-
-        Raises:
-            UsageError: Nobody said whose items these are.
-        """
-        if wishes.user is None and wishes.user_label is None:
-            raise UsageError(
-                "Whose are these items? Say which label of their namespace is the user with --user-label N (the first "
-                "is 1), or name the one user they all belong to with --user."
-            )
-        labelled = wishes.user_label is None and _names_users(source, str(wishes.user))
-        for number, entry in _items(source):
-            if isinstance(entry, Reason):
-                yield Unfit(number, (entry,))
-            else:
-                yield _memory(number, entry, wishes, labelled=labelled)
+    Raises:
+        UsageError: Nobody said whose items these are.
+    """
+    if wishes.user is None and wishes.user_label is None:
+        raise UsageError(
+            "Whose are these items? Say which label of their namespace is the user with --user-label N (the first "
+            "is 1), or name the one user they all belong to with --user."
+        )
+    labelled = wishes.user_label is None and _names_users(source, str(wishes.user))
+    for number, entry in _items(source):
+        if isinstance(entry, Reason):
+            yield Unfit(number, (entry,))
+        else:
+            yield _memory(number, entry, wishes, labelled=labelled)
 
 
 def _items(source: ImportSource) -> Iterator[Line]:

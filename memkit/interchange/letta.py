@@ -30,20 +30,17 @@ NOT_OF_THE_USER = ("persona", "system", "skills", "tool_usage_rules")
 """Labels of blocks that say what the agent is or does."""
 
 
-class LettaReader:
-    """Reads blocks of core memory."""
-
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield one memory a line of each block."""
-        if source.path is not None and source.path.is_dir():
-            yield from _folder(source, wishes)
-            return
-        document = whole_document(source)
-        if not isinstance(document, dict) or not ({"agents", "blocks", "core_memory"} & document.keys()):
-            raise UsageError(f"{source.name} is no agent file: it has neither agents nor core_memory.")
-        for place, block in enumerate(_blocks(document), 1):
-            yield from _block(place, block, wishes)
-        yield from _left(document)
+def read_letta(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield one memory a line of each block of core memory."""
+    if source.path is not None and source.path.is_dir():
+        yield from _folder(source, wishes)
+        return
+    document = whole_document(source)
+    if not isinstance(document, dict) or not ({"agents", "blocks", "core_memory"} & document.keys()):
+        raise UsageError(f"{source.name} is no agent file: it has neither agents nor core_memory.")
+    for place, block in enumerate(_blocks(document), 1):
+        yield from _block(place, block, wishes)
+    yield from _left(document)
 
 
 def _blocks(document: Mapping[str, Any]) -> list[Any]:

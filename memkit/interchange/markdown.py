@@ -121,21 +121,18 @@ def _introduced(bullets: list[Bullet]) -> Iterator[Bullet]:
 LARGEST_TEXT = 16 * 1024 * 1024
 
 
-class MarkdownReader:
-    """Reads bullets; what stands around them is no memory."""
-
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield one memory a bullet."""
-        with source.opened() as file:
-            lists = read_lists(decoded(source.name, file.read(LARGEST_TEXT + 1)))
-        name = source.path.name if source.path else "stdin"
-        for bullet in lists.bullets:
-            yield memory(bullet, wishes, source_url=f"markdown:{name}")
-        if lists.paragraphs:
-            first = lists.paragraphs[0].line
-            yield Passed("paragraph", "Only bullets are memories.", line=first, count=len(lists.paragraphs))
-        if lists.code:
-            yield Passed("block of code", "Code is no memory.", count=lists.code)
+def read_markdown(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield one memory a bullet; what stands around them is no memory."""
+    with source.opened() as file:
+        lists = read_lists(decoded(source.name, file.read(LARGEST_TEXT + 1)))
+    name = source.path.name if source.path else "stdin"
+    for bullet in lists.bullets:
+        yield memory(bullet, wishes, source_url=f"markdown:{name}")
+    if lists.paragraphs:
+        first = lists.paragraphs[0].line
+        yield Passed("paragraph", "Only bullets are memories.", line=first, count=len(lists.paragraphs))
+    if lists.code:
+        yield Passed("block of code", "Code is no memory.", count=lists.code)
 
 
 def memory(bullet: Bullet, wishes: Wishes, *, source_url: str, tags: Sequence[str] = ()) -> Item:
@@ -221,19 +218,16 @@ POINTER = re.compile(r"\[[^\]]*\]\((?!\w+:)[^)\s]+\.md(?:#[^)]*)?\)")
 INCLUDE = re.compile(r"@\S+")
 
 
-class ClaudeReader:
-    """Reads one memory a bullet, and one a paragraph of a topic that has no bullets."""
-
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield the memories of every file, by name."""
-        for page in pages(source):
-            if isinstance(page, Passed):
-                yield page
-            elif page.name.rpartition("/")[2] in INSTRUCTIONS:
-                why = "It holds instructions, which are no facts: draft a skill or a policy from it."
-                yield Passed(page.name, why)
-            else:
-                yield from _memories(page, wishes)
+def read_claude(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield one memory a bullet, and one a paragraph of a topic that has no bullets, of every file by name."""
+    for page in pages(source):
+        if isinstance(page, Passed):
+            yield page
+        elif page.name.rpartition("/")[2] in INSTRUCTIONS:
+            why = "It holds instructions, which are no facts: draft a skill or a policy from it."
+            yield Passed(page.name, why)
+        else:
+            yield from _memories(page, wishes)
 
 
 def _memories(page: FolderPage, wishes: Wishes) -> Iterator[Item]:

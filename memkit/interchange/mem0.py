@@ -21,16 +21,13 @@ HISTORY = frozenset({"memory_id", "new_memory", "event"})
 """Columns that a history has to have."""
 
 
-class Mem0Reader:
-    """Reads the memories that Mem0 keeps."""
-
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield one memory after the other; of a history the last wording of each that was not deleted."""
-        if is_sqlite(source):
-            yield from _history(source, wishes)
-            return
-        for number, entry in objects(source, "results", "memories"):
-            yield Unfit(number, (entry,)) if isinstance(entry, Reason) else _memory(number, entry, wishes)
+def read_mem0(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield one memory after the other; of a history the last wording of each that was not deleted."""
+    if is_sqlite(source):
+        yield from _history(source, wishes)
+        return
+    for number, entry in objects(source, "results", "memories"):
+        yield Unfit(number, (entry,)) if isinstance(entry, Reason) else _memory(number, entry, wishes)
 
 
 def _memory(number: int, entry: Mapping[str, JSON], wishes: Wishes) -> Item:

@@ -178,21 +178,18 @@ ENDED = {
 }
 
 
-class MemkitReader:
-    """Reads records; what else an export holds is for a restore."""
-
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield the records of ``source``."""
-        with source.opened() as file:
-            events, passed = _events_of(numbered_objects(file))
-        with source.opened() as file:
-            for number, data in numbered_objects(file):
-                if isinstance(data, Reason):
-                    yield Unfit(number, (data,))
-                elif "op" not in data:
-                    yield _present(number, data, events, wishes)
-        for what, count in sorted(passed.items()):
-            yield Passed(what, "Only --restore brings it back.", count=count)
+def read_memkit(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield the records of ``source``; what else an export holds is for a restore."""
+    with source.opened() as file:
+        events, passed = _events_of(numbered_objects(file))
+    with source.opened() as file:
+        for number, data in numbered_objects(file):
+            if isinstance(data, Reason):
+                yield Unfit(number, (data,))
+            elif "op" not in data:
+                yield _present(number, data, events, wishes)
+    for what, count in sorted(passed.items()):
+        yield Passed(what, "Only --restore brings it back.", count=count)
 
 
 def _events_of(lines: Iterator[tuple[int, Mapping[str, JSON] | Reason]]) -> tuple[Events, Counter[str]]:

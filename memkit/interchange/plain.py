@@ -22,49 +22,43 @@ RELATION = re.compile(r"^(?P<relation>[\w -]{1,60}?)\s*\[\[(?P<target>[^\]]+)\]\
 TAG = re.compile(r"(?:^|\s)#([\w/-]+)")
 
 
-class TextReader:
-    """Reads one memory a line."""
-
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield the lines that say something."""
-        with source.opened() as file:
-            text = decoded(source.name, file.read(LARGEST_TEXT + 1))
-        name = source.path.name if source.path else "stdin"
-        for number, line in enumerate(text.splitlines(), 1):
-            said = BULLETS.sub("", line.strip())
-            if any(map(str.isalnum, said)):
-                yield foreign(number, {"text": said, "source_url": f"text:{name}#{fingerprint(said)[:16]}"}, wishes)
+def read_text(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield one memory a line that says something."""
+    with source.opened() as file:
+        text = decoded(source.name, file.read(LARGEST_TEXT + 1))
+    name = source.path.name if source.path else "stdin"
+    for number, line in enumerate(text.splitlines(), 1):
+        said = BULLETS.sub("", line.strip())
+        if any(map(str.isalnum, said)):
+            yield foreign(number, {"text": said, "source_url": f"text:{name}#{fingerprint(said)[:16]}"}, wishes)
 
 
-class CsvReader:
-    """Reads one memory a row; ``--map text=COLUMN`` names the column of the text."""
+def read_csv(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield one memory a row; ``--map text=COLUMN`` names the column of the text.
 
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield the rows.
-
-        Raises:
-            UsageError: No column is known as the text.
-        """
-        with source.opened() as file:
-            text = decoded(source.name, file.read(LARGEST_TEXT + 1))
-        dialect: type[csv.Dialect] | str = "excel"
-        with suppress(csv.Error):
-            dialect = csv.Sniffer().sniff(text[:8192], delimiters=",;\t|")
-        rows = csv.DictReader(io.StringIO(text), dialect=dialect, strict=False)
-        columns = [name for name in rows.fieldnames or () if name]
-        lowered = {name.strip().lower(): name for name in columns}
-        column = wishes.names.get("text") or next((lowered[one] for one in TEXT_COLUMNS if one in lowered), None)
-        if column not in columns:
-            raise UsageError(
-                f"{source.name} has no column of texts among {', '.join(columns) or 'none'}. Say --map text=COLUMN."
-            )
-        names = {ours: wishes.names.get(ours) or lowered.get(ours) for ours in KNOWN}
-        name = source.path.name if source.path else "stdin"
-        try:
-            for row in rows:
-                yield _row(rows.line_num, row, column, names, wishes, name)
-        except csv.Error as error:
-            yield Unfit(rows.line_num, (Reason("schema", f"The row cannot be read: {error}."),))
+    Raises:
+        UsageError: No column is known as the text.
+    """
+    with source.opened() as file:
+        text = decoded(source.name, file.read(LARGEST_TEXT + 1))
+    dialect: type[csv.Dialect] | str = "excel"
+    with suppress(csv.Error):
+        dialect = csv.Sniffer().sniff(text[:8192], delimiters=",;\t|")
+    rows = csv.DictReader(io.StringIO(text), dialect=dialect, strict=False)
+    columns = [name for name in rows.fieldnames or () if name]
+    lowered = {name.strip().lower(): name for name in columns}
+    column = wishes.names.get("text") or next((lowered[one] for one in TEXT_COLUMNS if one in lowered), None)
+    if column not in columns:
+        raise UsageError(
+            f"{source.name} has no column of texts among {', '.join(columns) or 'none'}. Say --map text=COLUMN."
+        )
+    names = {ours: wishes.names.get(ours) or lowered.get(ours) for ours in KNOWN}
+    name = source.path.name if source.path else "stdin"
+    try:
+        for row in rows:
+            yield _row(rows.line_num, row, column, names, wishes, name)
+    except csv.Error as error:
+        yield Unfit(rows.line_num, (Reason("schema", f"The row cannot be read: {error}."),))
 
 
 def _row(
@@ -88,16 +82,13 @@ def _row(
     return foreign(number, data | ({"csv": rest} if rest else {}), wishes)  # type: ignore[arg-type]
 
 
-class BasicMemoryReader:
-    """Reads a basic-memory project: its observations, each with what it is about, and its relations as sentences."""
-
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield the memories of every note, by name."""
-        for page in pages(source):
-            if isinstance(page, Passed):
-                yield page
-            else:
-                yield from _note(page, read_lists(page.text), wishes)
+def read_basic_memory(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield the observations of every note, each with what it is about, and its relations as sentences."""
+    for page in pages(source):
+        if isinstance(page, Passed):
+            yield page
+        else:
+            yield from _note(page, read_lists(page.text), wishes)
 
 
 def _note(page: FolderPage, lists: Lists, wishes: Wishes) -> Iterator[Item]:

@@ -18,51 +18,45 @@ MEMORIES = "memories.json"
 """In which Claude's export keeps what it remembers itself."""
 
 
-class ChatGPTReader:
-    """Reads ``conversations.json`` of a ChatGPT export, or its folder."""
-
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield one memory for each statement of the user's."""
-        place, answered, secret = 0, 0, 0
-        for conversation in _conversations(source, "mapping"):
-            nodes = conversation["mapping"].values() if isinstance(conversation["mapping"], Mapping) else ()
-            for message in (node.get("message") for node in nodes if isinstance(node, Mapping)):
-                if not isinstance(message, Mapping) or _at(message, "author", "role") != "user":
-                    answered += isinstance(message, Mapping)
-                    continue
-                parts = _at(message, "content", "parts")
-                text = "\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
-                id = conversation.get("conversation_id") or conversation.get("id")
-                said = {"session_id": id, "created_at": _moment(message.get("create_time"))}
-                secret += _untaken_secrets(text)
-                for memory in _stated(text, said, f"chatgpt:{id}#{message.get('id')}"):
-                    place += 1
-                    yield foreign(place, memory, wishes)
-        yield from _left(answered, secret)
+def read_chatgpt(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield one memory for each statement of the user's in ``conversations.json`` of an export, or its folder."""
+    place, answered, secret = 0, 0, 0
+    for conversation in _conversations(source, "mapping"):
+        nodes = conversation["mapping"].values() if isinstance(conversation["mapping"], Mapping) else ()
+        for message in (node.get("message") for node in nodes if isinstance(node, Mapping)):
+            if not isinstance(message, Mapping) or _at(message, "author", "role") != "user":
+                answered += isinstance(message, Mapping)
+                continue
+            parts = _at(message, "content", "parts")
+            text = "\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
+            id = conversation.get("conversation_id") or conversation.get("id")
+            said = {"session_id": id, "created_at": _moment(message.get("create_time"))}
+            secret += _untaken_secrets(text)
+            for memory in _stated(text, said, f"chatgpt:{id}#{message.get('id')}"):
+                place += 1
+                yield foreign(place, memory, wishes)
+    yield from _left(answered, secret)
 
 
-class ClaudeExportReader:
-    """Reads ``conversations.json`` of a Claude export, or its folder with what Claude remembers beside it."""
-
-    def read(self, source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-        """Yield one memory for each statement of the user's."""
-        place, answered, secret = 0, 0, 0
-        for conversation in _conversations(source, "chat_messages"):
-            messages = conversation["chat_messages"] if isinstance(conversation["chat_messages"], list) else ()
-            for message in messages:
-                if not isinstance(message, Mapping) or message.get("sender") != "human":
-                    answered += 1
-                    continue
-                said = {"session_id": conversation.get("uuid"), "created_at": message.get("created_at")}
-                address = f"claude.ai:{conversation.get('uuid')}#{message.get('uuid')}"
-                text = str(message.get("text") or "")
-                secret += _untaken_secrets(text)
-                for memory in _stated(text, said, address):
-                    place += 1
-                    yield foreign(place, memory, wishes)
-        yield from _left(answered, secret)
-        if source.path is not None and (source.path / MEMORIES).is_file():
-            yield Passed(MEMORIES, "It is Claude's own summary. Read it, and import what is true with --format text.")
+def read_claude_export(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
+    """Yield one memory for each statement of the user's, and what Claude remembers beside ``conversations.json``."""
+    place, answered, secret = 0, 0, 0
+    for conversation in _conversations(source, "chat_messages"):
+        messages = conversation["chat_messages"] if isinstance(conversation["chat_messages"], list) else ()
+        for message in messages:
+            if not isinstance(message, Mapping) or message.get("sender") != "human":
+                answered += 1
+                continue
+            said = {"session_id": conversation.get("uuid"), "created_at": message.get("created_at")}
+            address = f"claude.ai:{conversation.get('uuid')}#{message.get('uuid')}"
+            text = str(message.get("text") or "")
+            secret += _untaken_secrets(text)
+            for memory in _stated(text, said, address):
+                place += 1
+                yield foreign(place, memory, wishes)
+    yield from _left(answered, secret)
+    if source.path is not None and (source.path / MEMORIES).is_file():
+        yield Passed(MEMORIES, "It is Claude's own summary. Read it, and import what is true with --format text.")
 
 
 def _conversations(source: ImportSource, key: str) -> Iterator[Mapping[str, Any]]:

@@ -225,7 +225,7 @@ def _offer_all(
     consents: dict[str, bool] = {}
 
     def pairs() -> Iterator[tuple[Draft, Origin]]:
-        for item in open_reader(imported.format).read(source, wishes):
+        for item in open_reader(imported.format)(source, wishes):
             if isinstance(item, FoundMemory):
                 if users is not None and item.user_id not in users:
                     continue
@@ -270,7 +270,7 @@ def _judged_elsewhere(
         raise UsageError("--executor lets workers read FILE: name one that they see, and not standard input.")
     users: dict[str, None] = {}
     shares = False
-    for item in open_reader(imported.format).read(source, wishes):
+    for item in open_reader(imported.format)(source, wishes):
         if isinstance(item, FoundMemory):
             users[item.user_id] = None
             shares = shares or item.draft.scope == SHARED
