@@ -24,7 +24,7 @@ DATA = Path(__file__).parent / "data"
 
 def read(path: Path, name: str, **wishes: Any) -> tuple[list[FoundMemory], list[Unfit], list[Passed]]:
     """Return what a reader makes of a file, by kind."""
-    items = list(open_reader(name).read(ImportSource(str(path), path), Wishes(**wishes)))
+    items = list(open_reader(name)(ImportSource(str(path), path), Wishes(**wishes)))
     kinds = (FoundMemory, Unfit, Passed)
     return tuple([item for item in items if isinstance(item, kind)] for kind in kinds)  # type: ignore[return-value]
 
@@ -519,7 +519,7 @@ def test_an_export_of_a_hundred_thousand_lines_that_breaks_off(tmp_path: Path) -
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f'{{"id": "{n}", "memory": "fact {n}", "user_id": "ada"}}\n' for n in range(100_000))
         file.write('{"id": "x", "mem')
-    items = open_reader("mem0").read(ImportSource(str(path), path), Wishes())
+    items = open_reader("mem0")(ImportSource(str(path), path), Wishes())
     counts, last = 0, None
     for item in items:
         counts += isinstance(item, FoundMemory)
