@@ -13,7 +13,7 @@ from datetime import date, datetime
 from itertools import count
 from pathlib import Path
 from statistics import median
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from memkit.errors import UsageError
 from memkit.runtime.embeddings.interface import Embedder
@@ -301,47 +301,38 @@ PEER = "rank_bm25"
 PLAIN = Recipe(dates=False, near=(), speaker=1.0, relative=False, captions=False, session=0.0, bridge=0.0)
 
 
-class Ranker(Protocol):
-    """One dialogue, ready to be searched in one mode."""
+class Ranker(NamedTuple):
+    """One dialogue, ready to be searched in one mode, given a question and the day on which it is asked."""
 
-    def turns(self, query: str, today: date | None) -> list[int]:
-        """Return the positions of the turns found, best first."""
-
-    def sessions(self, query: str, today: date | None) -> list[str]:
-        """Return the sessions found, best first."""
-
-
-class RecipeRanker:
-    """memkit's own search with some of its ingredients."""
-
-    def __init__(self, dialogue: Dialogue, recipe: Recipe, embedder: Embedder | None = None) -> None:
-        self._conversation = Conversation(dialogue.turns, recipe, Similarity(embedder) if embedder else None)
-
-    def turns(self, query: str, today: date | None) -> list[int]:
-        """Return the turns as ``conversation_search`` ranks them."""
-        return [place for _, place in self._conversation.rank(query, today)]
-
-    def sessions(self, query: str, today: date | None) -> list[str]:
-        """Return the sessions by their own score."""
-        return [session for _, session in self._conversation.rank_sessions(query, today)]
+    turns: Callable[[str, date | None], list[int]]
+    """Returns the positions of the turns found, best first."""
+    sessions: Callable[[str, date | None], list[str]]
+    """Returns the sessions found, best first."""
 
 
-class PeerRanker:
-    """``rank_bm25`` as its documentation uses it: text split at whitespace, BM25Okapi with its defaults."""
+def by_recipe(dialogue: Dialogue, recipe: Recipe, embedder: Embedder | None = None) -> Ranker:
+    """Return memkit's own search with some of its ingredients; sessions have a score of their own."""
+    conversation = Conversation(dialogue.turns, recipe, Similarity(embedder) if embedder else None)
+    return Ranker(
+        lambda query, today: [place for _, place in conversation.rank(query, today)],
+        lambda query, today: [session for _, session in conversation.rank_sessions(query, today)],
+    )
 
-    def __init__(self, dialogue: Dialogue) -> None:
-        self._names = list(dict.fromkeys(turn.session for turn in dialogue.turns))
-        whole = {name: [turn.text for turn in dialogue.turns if turn.session == name] for name in self._names}
-        self._turns = _okapi([turn.text.split() for turn in dialogue.turns])
-        self._sessions = _okapi([" ".join(whole[name]).split() for name in self._names])
 
-    def turns(self, query: str, today: date | None) -> list[int]:
-        """Return the turns with a positive score."""
-        return self._turns(query)
+def by_peer(dialogue: Dialogue) -> Ranker:
+    """Return ``rank_bm25`` as its documentation uses it: text split at whitespace, BM25Okapi with its defaults."""
+    whole = _texts_of_sessions(dialogue)
+    names = list(whole)
+    turns = _okapi([turn.text.split() for turn in dialogue.turns])
+    sessions = _okapi([text.split() for text in whole.values()])
+    return Ranker(lambda query, today: turns(query), lambda query, today: [names[place] for place in sessions(query)])
 
-    def sessions(self, query: str, today: date | None) -> list[str]:
-        """Return the sessions with a positive score."""
-        return [self._names[place] for place in self._sessions(query)]
+
+def _texts_of_sessions(dialogue: Dialogue) -> dict[str, str]:
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    for turn in dialogue.turns:
+        texts[turn.session].append(turn.text)
+    return {name: " ".join(said) for name, said in texts.items()}
 
 
 def _okapi(documents: Sequence[Sequence[str]]) -> Callable[[str], list[int]]:
@@ -387,29 +378,6 @@ MEANING = ("vectors", "hybrid")
 MODES = (PEER, *RECIPES, RECORDS, *MEANING)
 
 
-class RecordRanker:
-    """Long-term memory into which a conversation was imported."""
-
-    def __init__(self, dialogue: Dialogue) -> None:
-        self._archive = ArchivalStore(None)
-        self._sessions = [turn.session for turn in dialogue.turns]
-        decisions = self._archive.import_many(map(_offered, dialogue.turns, count()))
-        self._places: defaultdict[str | None, list[int]] = defaultdict(list)
-        """A record that merged several turns has several."""
-        for place, decision in enumerate(decisions):
-            self._places[decision.id].append(place)
-        self._archive.leaves_traces = False  # one question must not change the answers to the next
-
-    def turns(self, query: str, today: date | None) -> list[int]:
-        """Return the turns whose records are found."""
-        hits = self._archive.search(query, user_id=IMPORTER, k=MOST_RECORDS).hits
-        return [place for hit in hits for place in self._places[hit.id]]
-
-    def sessions(self, query: str, today: date | None) -> list[str]:
-        """Return the sessions of the turns found, best first."""
-        return list(dict.fromkeys(self._sessions[place] for place in self.turns(query, today)))
-
-
 IMPORTER = "bench"
 MOST_RECORDS = 100
 
@@ -423,43 +391,55 @@ def _offered(turn: Utterance, number: int) -> tuple[Draft, Origin]:
     return Draft(text=f"{said} {turn.caption}".strip(), extra=extra), Origin(actor="import", user_id=IMPORTER, taint=())
 
 
-class MeaningRanker:
-    """The nearest vectors by exhaustive comparison, so that no approximate index affects the result."""
+def by_records(dialogue: Dialogue) -> Ranker:
+    """Return long-term memory into which a conversation was imported; sessions are those of the turns found."""
+    archive = ArchivalStore(None)
+    places: defaultdict[str | None, list[int]] = defaultdict(list)  # a record that merged several turns has several
+    for place, decision in enumerate(archive.import_many(map(_offered, dialogue.turns, count()))):
+        places[decision.id].append(place)
+    archive.leaves_traces = False  # one question must not change the answers to the next
 
-    def __init__(self, dialogue: Dialogue, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._names = list(dict.fromkeys(turn.session for turn in dialogue.turns))
-        whole = {name: [turn.text for turn in dialogue.turns if turn.session == name] for name in self._names}
-        self._turns = embedder.embed_batch([turn.text for turn in dialogue.turns])
-        self._sessions = embedder.embed_batch([" ".join(whole[name]) for name in self._names])
+    def turns(query: str, today: date | None) -> list[int]:
+        hits = archive.search(query, user_id=IMPORTER, k=MOST_RECORDS).hits
+        return [place for hit in hits for place in places[hit.id]]
 
-    def turns(self, query: str, today: date | None) -> list[int]:
-        """Return the turns by the angle of their vectors."""
-        return self._nearest(query, self._turns)
+    def sessions(query: str, today: date | None) -> list[str]:
+        return list(dict.fromkeys(dialogue.turns[place].session for place in turns(query, today)))
 
-    def sessions(self, query: str, today: date | None) -> list[str]:
-        """Return the sessions by the angle of their vectors."""
-        return [self._names[place] for place in self._nearest(query, self._sessions)]
+    return Ranker(turns, sessions)
 
-    def _nearest(self, query: str, vectors: Sequence[Sequence[float]]) -> list[int]:
-        import numpy  # comes with the peer
 
-        (asked,) = self._embedder.embed_batch([query])
+def by_meaning(dialogue: Dialogue, embedder: Embedder) -> Ranker:
+    """Return the nearest vectors by exhaustive comparison, so that no approximate index affects the result."""
+    import numpy  # comes with the peer
+
+    whole = _texts_of_sessions(dialogue)
+    names = list(whole)
+    of_turns = embedder.embed_batch([turn.text for turn in dialogue.turns])
+    of_sessions = embedder.embed_batch(list(whole.values()))
+
+    def nearest(query: str, vectors: Sequence[Sequence[float]]) -> list[int]:
+        (asked,) = embedder.embed_batch([query])
         angles = (numpy.asarray(vectors) @ numpy.asarray(asked)).tolist() if vectors else []
         return sorted((place for place, angle in enumerate(angles) if angle > 0), key=lambda place: -angles[place])
+
+    return Ranker(
+        lambda query, today: nearest(query, of_turns),
+        lambda query, today: [names[place] for place in nearest(query, of_sessions)],
+    )
 
 
 def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> Ranker:
     """Return ``dialogue`` ready to be searched in ``mode``; those by meaning need an embedder."""
     if mode == PEER:
-        return PeerRanker(dialogue)
+        return by_peer(dialogue)
     if mode in RECIPES:
-        return RecipeRanker(dialogue, RECIPES[mode])
+        return by_recipe(dialogue, RECIPES[mode])
     if mode == RECORDS:
-        return RecordRanker(dialogue)
+        return by_records(dialogue)
     if embedder is None:
         raise UsageError(f"{mode} needs a model: add --vectors FOLDER.")
-    return MeaningRanker(dialogue, embedder) if mode == "vectors" else RecipeRanker(dialogue, Recipe(), embedder)
+    return by_meaning(dialogue, embedder) if mode == "vectors" else by_recipe(dialogue, Recipe(), embedder)
 
 
 ALL = "all"
