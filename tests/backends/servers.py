@@ -67,6 +67,69 @@ class PostgresOfOurs:
                 time.sleep(0.05)
 
 
+class PostgresOfTheSystem:
+    """The PostgreSQL of the system in a folder of its own, as a user that it accepts; sockets lie in ``sockets``."""
+
+    def __init__(self, data: Path, port: int, sockets: Path) -> None:
+        """Name a server that does not run yet."""
+        programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+        if not programs:
+            pytest.skip("PostgreSQL of the system is not installed (apt-get install postgresql)")
+        self.data, self.port, self.sockets = data, port, sockets
+        self._programs = programs[-1]
+        self.owner = f"postgresql://postgres@/postgres?host={sockets}&port={port}"
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def run(self, program: str, *words: object) -> None:
+        """Run one of its programs to the end, as the user that owns its files."""
+        command = [self._programs / program, *map(str, words)]
+        subprocess.run(command, check=True, capture_output=True, user=server_user())
+
+    def start(self, *options: str) -> None:
+        """Start it and wait until it answers."""
+        import psycopg
+
+        command = [self._programs / "postgres", "-D", self.data, "-p", str(self.port), "-k", self.sockets, "-h", ""]
+        with (self.sockets / f"log{self.port}").open("ab") as log:
+            self._running = subprocess.Popen([*command, *options], stdout=log, stderr=log, user=server_user())
+        for _ in range(600):
+            with suppress(psycopg.OperationalError), psycopg.connect(self.owner):
+                return
+            time.sleep(0.1)
+        raise AssertionError((self.sockets / f"log{self.port}").read_text())
+
+    def kill(self) -> None:
+        """End it as a power cut would, with its children."""
+        assert self._running is not None
+        process = self._running.pid
+        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+        for one in (process, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        self._running.wait()
+        self._running = None
+
+    def end(self) -> None:
+        """Stop it for good, if it runs."""
+        if self._running is not None:
+            self._running.send_signal(signal.SIGQUIT)
+            self._running.wait()
+
+
+def server_user() -> str | None:
+    """Return as whom a server of the system runs: it does not run as root."""
+    return None if os.getuid() else "postgres"
+
+
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """Give a folder of a path that is short enough for a socket, which a server of the system may write in."""
+    with tempfile.TemporaryDirectory(prefix="mk", dir="/tmp", ignore_cleanup_errors=True) as name:
+        if (user := server_user()) is not None:
+            shutil.chown(name, user)
+        yield Path(name)
+
+
 def free_port() -> int:
     """Return a port on the loopback address that nobody listens at."""
     with socket.socket() as probe:
