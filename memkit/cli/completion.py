@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import click
@@ -125,28 +126,15 @@ def quoted(text: str, quote: str) -> str:
     return "".join(f"\\{char}" if char in special else char for char in text)
 
 
-_BASH = """\
-%(complete_func)s() {
-    local line type value
-    COMPREPLY=()
-    while IFS=$'\\t' read -r type value; do
-        case $type in
-            dir) compopt -o dirnames ;;
-            file) compopt -o default ;;
-            plain) COMPREPLY+=("$value") ;;
-        esac
-    done < <(env MEMKIT_LINE="${COMP_LINE:0:COMP_POINT}" MEMKIT_WORD="${COMP_WORDS[COMP_CWORD]}" \
-%(complete_var)s=bash_complete "$1")
-}
-complete -o nosort -F %(complete_func)s %(prog_name)s
-"""
+def _script(shell: str) -> str:
+    return Path(__file__).with_name(f"completion.{shell}").read_text(encoding="utf-8")
 
 
 @add_completion_class
 class QuotingBash(BashComplete):
     """Bash, with names quoted as on the line, without the part that bash counts as an earlier word."""
 
-    source_template: ClassVar[str] = _BASH
+    source_template: ClassVar[str] = _script("bash")
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words before the cursor, and the one at it."""
@@ -173,30 +161,11 @@ def _cut(incomplete: str, word: str) -> str:
     return incomplete.removesuffix(word) if incomplete.endswith(word) and word else ""
 
 
-_FISH = """\
-function %(complete_func)s
-    for line in (env %(complete_var)s=fish_complete COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -ct) \
-%(prog_name)s)
-        set -l parts (string split -m 1 "," -- $line)
-        switch $parts[1]
-            case dir
-                __fish_complete_directories (commandline -ct)
-            case file
-                __fish_complete_path (commandline -ct)
-            case plain
-                printf '%%s\\n' $parts[2]
-        end
-    end
-end
-complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
-"""
-
-
 @add_completion_class
 class WholeFish(FishComplete):
     """Fish, with names that contain a comma kept whole."""
 
-    source_template: ClassVar[str] = _FISH
+    source_template: ClassVar[str] = _script("fish")
 
 
 @memkit_command("completion")

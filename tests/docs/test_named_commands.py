@@ -16,7 +16,7 @@ from memkit.cli.main import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SOURCES = sorted((ROOT / "memkit").rglob("*.py"))
+SOURCES = [*sorted((ROOT / "memkit").rglob("*.py")), ROOT / "memkit" / "cli" / "other_words.txt"]
 WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
@@ -32,7 +32,8 @@ def shown_in_page(page: Path) -> Iterator[str]:
 
 def shown_in_source(path: Path) -> Iterator[str]:
     """Yield the command lines that the messages of a module quote; what a message fills in stands as X."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    source = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source if path.suffix == ".py" else repr(source))):
         if isinstance(node, ast.JoinedStr):
             text = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
