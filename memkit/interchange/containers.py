@@ -1,4 +1,4 @@
-"""What the files of other systems are made of: JSON, whole or in lines, and SQLite."""
+"""The containers in other systems' files: JSON, whole or in lines, and SQLite."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Line = tuple[int, Mapping[str, JSON] | Reason]
 
 
 def numbered_objects(file: BinaryIO) -> Iterator[Line]:
-    """Yield every line that is not blank with its number: its object, or why it holds none."""
+    """Yield every non-blank line with its number: its object, or why it holds none."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
@@ -36,7 +36,7 @@ def numbered_objects(file: BinaryIO) -> Iterator[Line]:
 
 
 def parsed_object(text: bytes) -> Mapping[str, JSON] | Reason:
-    """Return the object that ``text`` holds, or why it holds none."""
+    """Return the object in ``text``, or why there is none."""
     try:
         value = parsed(text)
     except ValueError as error:
@@ -45,7 +45,7 @@ def parsed_object(text: bytes) -> Mapping[str, JSON] | Reason:
 
 
 def parsed(text: bytes) -> Any:
-    """Return the value of ``text``; raises ``ValueError`` saying why it is none, without repeating it."""
+    """Return the value of ``text``; raise ``ValueError`` with the reason if it has none, without repeating it."""
     try:
         return DECODER.decode(text.decode())
     except UnicodeDecodeError:
@@ -57,7 +57,7 @@ def parsed(text: bytes) -> Any:
 
 
 def whole_document(source: ImportSource) -> Any:
-    """Return the one JSON value that a file holds; raises ``UsageError`` where it holds none."""
+    """Return the one JSON value in a file; raise ``UsageError`` if there is none."""
     with source.opened() as file:
         text = file.read(LARGEST_DOCUMENT + 1)
     if len(text) > LARGEST_DOCUMENT:
@@ -72,7 +72,7 @@ def objects(source: ImportSource, *lists: str) -> Iterator[Line]:
     """Yield the objects of a JSON array, of the array under one of ``lists``, or of JSON lines, with their numbers.
 
     Raises:
-        UsageError: The file holds no such thing.
+        UsageError: The file holds no such objects.
     """
     if is_json_lines(source):
         with source.opened() as file:
@@ -90,7 +90,7 @@ def objects(source: ImportSource, *lists: str) -> Iterator[Line]:
 
 
 def is_json_lines(source: ImportSource) -> bool:
-    """Return whether the first line of a file that is not blank is an object of its own, and not the only line."""
+    """Return whether the first non-blank line of a file is an object of its own, and not the only line."""
     with source.opened() as file:
         found = list(islice(numbered_objects(file), 2))
     return len(found) == 2 and not isinstance(found[0][1], Reason)
@@ -108,7 +108,7 @@ def _rest_of_line(file: BinaryIO) -> int:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        # Which of the two counts is a matter of the parser, and so a way past whoever checked the other one.
+        # Which of the two counts depends on the parser, so a checker with another parser could be bypassed.
         raise ValueError("a key stands in one object twice")
     return found
 
@@ -142,7 +142,7 @@ def is_sqlite(source: ImportSource) -> bool:
 def opened_table(
     source: ImportSource, table: str, needed: frozenset[str]
 ) -> Iterator[tuple[sqlite3.Connection, set[str]]]:
-    """Give the database and the columns of ``table``.
+    """Yield the database and the columns of ``table``.
 
     Raises:
         UsageError: The file is damaged, has no such table, or comes from standard input.
@@ -160,7 +160,7 @@ def opened_table(
 
 
 def tables(source: ImportSource) -> set[str]:
-    """Return the names of the tables of a database; none of one that is damaged."""
+    """Return the names of the tables of a database; empty for a damaged one."""
     try:
         with closing(_connected(source)) as sql:
             return {name for (name,) in sql.execute("SELECT name FROM sqlite_master WHERE type='table'")}
@@ -172,8 +172,8 @@ def _connected(source: ImportSource) -> sqlite3.Connection:
     assert source.path is not None
     path = source.path.resolve()
     journal = path.with_name(f"{path.name}-wal")
-    # Immutable: not even the files that SQLite puts beside a database are made next to somebody else's. Where there is
-    # a journal already it has to be read, because the newest deletions stand in it.
+    # Immutable: SQLite must not even create its files beside somebody else's database. An existing
+    # journal has to be read, because it contains the newest deletions.
     how = "mode=ro" if journal.exists() and journal.stat().st_size else "mode=ro&immutable=1"
     sql = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True)
     sql.execute("PRAGMA trusted_schema=OFF")
@@ -182,7 +182,7 @@ def _connected(source: ImportSource) -> sqlite3.Connection:
 
 
 def _columns(sql: sqlite3.Connection, table: str) -> set[str]:
-    """Return the columns of a table; a view, which could compute anything, has none."""
+    """Return the columns of a table; empty for a view, which could compute anything."""
     if not sql.execute("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?", (table,)).fetchone():
         return set()
     return {str(row[1]) for row in sql.execute(f"PRAGMA table_info({table})")}

@@ -1,4 +1,4 @@
-"""The formats that can be imported, and how a file is told to be in one."""
+"""The formats that can be imported, and their detection."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWNERLESS = ("letta", "claude", "markdown", "basic-memory", "chatgpt", "claude-e
 """Formats that never say whose memories they hold."""
 LINES = (".jsonl", ".ndjson")
 LOOKED_AT = 100
-"""Lines among which the first object is looked for."""
+"""Number of lines among which the first object is looked for."""
 
 
 def open_reader(name: str) -> Reader:
@@ -42,7 +42,7 @@ def open_reader(name: str) -> Reader:
 
 
 def format_of(source: ImportSource) -> str:
-    """Return the format that a file or folder shows to be in; raises ``UsageError`` where it shows none."""
+    """Return the detected format of a file or folder; raise ``UsageError`` if there is none."""
     found = _by_shape(source)
     if found is None:
         raise UsageError(f"{source.name} shows no format. Name it with --format: {', '.join(FORMATS)}.")

@@ -1,4 +1,4 @@
-"""What a reader of a format promises: memories to offer, what it must refuse, and what it did not understand."""
+"""The interface of a format's reader: memories to offer, those it must refuse, and what it did not understand."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from memkit.runtime.memory.record.record import (
 
 @dataclass(frozen=True)
 class FoundMemory:
-    """A memory that a file holds, ready to be offered."""
+    """A memory in a file, ready to be offered."""
 
     line: int
-    """Where it begins; in a format without lines, its place among the memories, counted from 1."""
+    """Its first line; in a format without lines, its position among the memories, counted from 1."""
     user_id: str
     draft: Draft
-    """Its ``extra`` also holds what only an import may bring: id, created_at, session_id, turn_id, agent_id, and what
-    it adds to taint and parents."""
+    """Its ``extra`` also holds values that only an import may set: id, created_at, session_id, turn_id, agent_id, and
+    additions to taint and parents."""
     replaces: bool = False
-    """Whether its ``source_url`` names one memory of another system, so that a new text takes the old one's place."""
+    """Whether its ``source_url`` names one memory of another system, so that a new text replaces the old one."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Unfit:
 
 @dataclass(frozen=True)
 class Passed:
-    """Something in a file that is no memory of a user, or is not understood."""
+    """Something in a file that is not a memory of a user, or is not understood."""
 
     what: str
     why: str
@@ -59,25 +59,25 @@ Item = FoundMemory | Unfit | Passed
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the person who imports says about a file."""
+    """What the importing person says about a file."""
 
     user: str | None = None
-    """Whose memories they are; None where the file says so."""
+    """Whose memories they are; None if the file says so."""
     fallback: str | None = None
-    """Whose memories those are that name nobody."""
+    """Whose memories those without a name are."""
     importance: float = 0.5
-    """Of memories that say nothing about it."""
+    """The importance of memories that state none."""
     kind: str = "fact"
-    """The type of memories that say nothing about it."""
+    """The type of memories that state none."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Our field → what the file calls it."""
+    """Our field → the file's name for it."""
     user_label: int | None = None
     """Which label of a namespace is the user, counted from 1."""
 
 
 @dataclass(frozen=True)
 class ImportSource:
-    """What is imported: a file or a folder, or standard input kept in a file without a name."""
+    """The source of an import: a file or a folder, or standard input kept in an unnamed file."""
 
     name: str
     path: Path | None
@@ -85,7 +85,7 @@ class ImportSource:
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """Give the bytes from their beginning; raises ``UsageError`` where they cannot be read."""
+        """Yield the bytes from their beginning; raise ``UsageError`` if they cannot be read."""
         if self.spooled is not None:
             self.spooled.seek(0)
             yield self.spooled
@@ -109,17 +109,17 @@ OFFERED = tuple(name for name in Draft._fields if name != "extra")
 
 
 FOREIGN_CONFIDENCE = 0.8
-"""Of what another system stored without saying how sure it was."""
+"""The confidence of memories that another system stored without any."""
 
 
 def foreign(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> FoundMemory | Unfit:
-    """Return the memory of another system: its owner is who it names, else who the person who imports names."""
+    """Return another system's memory: its owner is the one it names, else the one that the importing person names."""
     owner = data.get("user_id") or wishes.user or wishes.fallback
     return found(line, {"confidence": FOREIGN_CONFIDENCE, **data, "user_id": owner}, wishes, replaces=replaces)
 
 
 def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool = False) -> FoundMemory | Unfit:
-    """Return the memory that ``data`` holds, in our own names of fields, or what is wrong with it."""
+    """Return the memory in ``data``, in our own field names, or what is wrong with it."""
     if data.get("user_id") is None and wishes.user is not None:
         data = {**data, "user_id": wishes.user}
     problem = _problem(data, wishes)

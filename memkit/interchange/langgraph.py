@@ -1,4 +1,4 @@
-"""LangGraph: items as JSON, as LangMem writes them too, or the table ``store`` of SQLite or of a Postgres dump."""
+"""LangGraph: items as JSON, also from LangMem, or the table ``store`` of SQLite or of a Postgres dump."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memkit.runtime.memory.record.lines import JSON, Reason
 
 COLUMNS = frozenset({"prefix", "key", "value"})
 TEXTS = ("content", "text", "memory", "data", "fact")
-"""Keys of a value under which its text is looked for; ``--map text=KEY`` names another."""
+"""Keys of a value that may hold its text; ``--map text=KEY`` names another."""
 
 
 def read_langgraph(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
@@ -45,7 +45,7 @@ def _items(source: ImportSource) -> Iterator[Line]:
 
 
 def _names_users(source: ImportSource, user: str) -> bool:
-    """Return whether namespaces name this user, so that an item which does not is another's."""
+    """Return whether namespaces name this user, so that an item that does not is another's."""
     entries = (entry for _, entry in _items(source) if not isinstance(entry, Reason))
     return any(user in _labels(entry) for entry in entries)
 
@@ -86,7 +86,7 @@ def _owner(labels: list[str], wishes: Wishes, *, labelled: bool) -> str | None:
 
 
 def _text_of(value: JSON, wishes: Wishes) -> tuple[str | None, JSON]:
-    """Return the text of a value and what else the value says."""
+    """Return the text of a value and the rest of the value."""
     if isinstance(value, str):
         return value, None
     if not isinstance(value, Mapping):
@@ -122,14 +122,14 @@ UNESCAPED = {b"\\n": b"\n", b"\\t": b"\t", b"\\r": b"\r", b"\\\\": b"\\", b"\\b"
 
 
 def _is_dump(source: ImportSource) -> bool:
-    """Return whether a file is what ``pg_dump`` writes."""
+    """Return whether a file was written by ``pg_dump``."""
     with source.opened() as file:
         start = file.read(4096)
     return b"PostgreSQL database dump" in start or COPY.search(start) is not None
 
 
 def _dumped(source: ImportSource) -> Iterator[Line]:
-    """Yield the items of the table ``store`` in a dump of PostgreSQL; the rest of it is not looked at."""
+    """Yield the items of the table ``store`` in a dump of PostgreSQL; the rest of it is ignored."""
     columns: list[str] | None = None
     found = False
     with source.opened() as file:

@@ -1,8 +1,8 @@
 """Letta: an agent file (``.af``) of the present or the older shape, or the Markdown folder of its memory.
 
 A block of core memory is taken line by line, except the persona, which says who the agent is. Nothing else in an agent
-file is a fact about a user: conversations are named and left, tools are code that is never run, and the variables of
-their environment, which may be secrets, are not even looked at.
+file is a fact about a user: conversations are listed and skipped, tools are code that is never run, and the variables
+of their environment, which may be secrets, are not even read.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _block(place: int, block: Any, wishes: Wishes) -> Iterator[Item]:
 
 
 def _bullets_and_lines(text: str, label: str, source_url: str, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory a bullet, and one a line of running text."""
+    """Yield one memory per bullet, and one per line of running text."""
     lists = read_lists(text)
     said = text.splitlines()
     loose = [

@@ -34,19 +34,19 @@ class Bullet:
 
 @dataclass
 class Lists:
-    """What a text in Markdown holds."""
+    """The contents of a Markdown text."""
 
     bullets: list[Bullet] = field(default_factory=list)
     paragraphs: list[Bullet] = field(default_factory=list)
     """Running text, as if each paragraph were a bullet."""
     code: int = 0
-    """Blocks of code, which are passed over."""
+    """Number of code blocks, which are skipped."""
 
 
 def read_lists(text: str) -> Lists:
     r"""Return the bullets and paragraphs of ``text``.
 
-    A bullet that ends with a colon introduces those below it and is put before each: it is no statement of its own.
+    A bullet that ends with a colon introduces those below it and is put before each: it is not a statement of its own.
 
     >>> [bullet.text for bullet in read_lists("- Drinks:\n  - likes tea\n- plays chess").bullets]
     ['Drinks: likes tea', 'plays chess']
@@ -74,11 +74,11 @@ def read_lists(text: str) -> Lists:
 
 
 def _prose(text: str, lists: Lists) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines outside of code and comments, each of these as one blank line."""
+    """Yield the numbered lines outside code and comments, each of these as one blank line."""
     closing, in_comment = "", False
     for number, line in enumerate(text.splitlines(), 1):
         if in_comment or (not closing and line.lstrip().startswith("<!--")):
-            _, ends, line = line.partition("-->")  # what stands behind a comment is said to the reader
+            _, ends, line = line.partition("-->")  # text after a comment is visible to the reader
             in_comment = not ends
             if not line.strip():
                 continue
@@ -106,7 +106,7 @@ def _names(headings: list[tuple[int, str]]) -> tuple[str, ...]:
 
 
 def _introduced(bullets: list[Bullet]) -> Iterator[Bullet]:
-    """Yield the bullets that say something, each after what introduces it."""
+    """Yield the bullets with content, each after its introductions."""
     above: list[tuple[int, str]] = []
     for place, bullet in enumerate(bullets):
         above = [held for held in above if held[0] < bullet.indent]
@@ -136,7 +136,7 @@ def read_markdown(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
 
 
 def memory(bullet: Bullet, wishes: Wishes, *, source_url: str, tags: Sequence[str] = ()) -> Item:
-    """Return what a bullet says as a memory; its text's digest tells it from the others of its file."""
+    """Return a bullet as a memory; the digest of its text distinguishes it from the others in its file."""
     boxes = {True: ["done"], False: ["to-do"], None: []}[bullet.done]
     labels = [label[:MAX_NAME] for label in dict.fromkeys([*tags, *bullet.headings, *boxes]) if label]
     data = {"text": bullet.text, "tags": labels, "source_url": f"{source_url}#{fingerprint(bullet.text)[:16]}"}
@@ -144,7 +144,7 @@ def memory(bullet: Bullet, wishes: Wishes, *, source_url: str, tags: Sequence[st
 
 
 def decoded(name: str, data: bytes) -> str:
-    """Return the text of a file; raises ``UsageError`` for one that is none."""
+    """Return the text of a file; raise ``UsageError`` if it is not text."""
     if len(data) > LARGEST_TEXT:
         raise UsageError(f"{name} is larger than {LARGEST_TEXT >> 20} MB. Split it.")
     try:
@@ -161,16 +161,16 @@ MOST_FILES = 10_000
 
 @dataclass(frozen=True)
 class FolderPage:
-    """A text with the fields that stand before it."""
+    """A text with the fields before it."""
 
     name: str
-    """Where it lies in the folder."""
+    """Its path in the folder."""
     fields: dict[str, str]
     text: str
 
 
 def pages(source: ImportSource) -> Iterator[FolderPage | Passed]:
-    """Yield the Markdown files of a folder by name, or the one file; links are named and not followed."""
+    """Yield the Markdown files of a folder by name, or the one file; links are listed and not followed."""
     if source.path is None or not source.path.is_dir():
         with source.opened() as file:
             text = decoded(source.name, file.read(LARGEST_TEXT + 1))
@@ -202,7 +202,7 @@ def _text(path: Path) -> str:
 
 
 def _page(name: str, text: str) -> FolderPage:
-    """Return a text without its front matter, whose lines become blank ones so that numbers stay true."""
+    """Return a text without its front matter, whose lines become blank ones so that line numbers stay correct."""
     lines = text.splitlines()
     if not lines or lines[0].strip() != "---":
         return FolderPage(name, {}, text)
@@ -214,7 +214,7 @@ def _page(name: str, text: str) -> FolderPage:
 
 INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md")
 POINTER = re.compile(r"\[[^\]]*\]\((?!\w+:)[^)\s]+\.md(?:#[^)]*)?\)")
-"""A link to another file of the folder, which is how the index names its topics."""
+"""A link to another file of the folder, by which the index names its topics."""
 INCLUDE = re.compile(r"@\S+")
 
 

@@ -1,4 +1,4 @@
-"""Mem0: what ``get_all`` returns, an export with fields of one's own, or the ``history.db`` beside its vectors."""
+"""Mem0: the result of ``get_all``, an export with custom fields, or the ``history.db`` beside its vectors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FIELDS = {
 """Our field → Mem0's; ``--map`` replaces entries."""
 MEANINGLESS = ("hash", "score")
 HISTORY = frozenset({"memory_id", "new_memory", "event"})
-"""Columns that a history has to have."""
+"""Columns required in a history."""
 
 
 def read_mem0(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory after the other; of a history the last wording of each that was not deleted."""
+    """Yield the memories one by one; from a history the last wording of each that was not deleted."""
     if is_sqlite(source):
         yield from _history(source, wishes)
         return

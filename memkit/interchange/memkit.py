@@ -1,7 +1,7 @@
 """memkit's own format: JSON lines with the fields of a record, of which only text and user_id are required.
 
-An export also holds events. Without ``--restore`` they are not taken over, but they are heard: a record that they
-changed is offered as it stands after them, and one that they ended is not offered at all.
+An export also holds events. Without ``--restore`` they are not imported, but they are applied: a record that they
+changed is offered in its resulting state, and one that they ended is not offered at all.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from memkit.store.sessions import Checkpoints
 Line = Mapping[str, JSON]
 
 CARRYING = ("export", "restored")
-"""Events that tell of carrying the data: taken along, they would make every export differ from the one before."""
+"""Events about carrying the data: if included, they would make every export differ from the previous one."""
 KINDS = {"turn": "turns", "session": "sessions", "checkpoint": "checkpoints", "access": "access", "audit": "audit"}
-"""What the lines of each ``op`` are called where they are counted."""
+"""The names under which the lines of each ``op`` are counted."""
 MONTH = re.compile(r"\d{4}-\d{2}")
 
 
 @dataclass(frozen=True)
 class MachineState:
-    """The places outside of the archive where something about a user lies."""
+    """The places outside the archive that hold something about a user."""
 
     archive: ArchivalStore
     """For the counts of recalls."""
@@ -48,7 +48,7 @@ class MachineState:
     sealer: Sealer
 
     def lines(self, user_id: str) -> Iterator[dict[str, Any]]:
-        """Yield everything that is here about a user, one kind after the other."""
+        """Yield everything here about a user, one kind after another."""
         for turn in self.recall.everything(user_id):
             yield {
                 "op": "turn", "target": turn.session_id, "user_id": user_id, "turn_id": turn.turn_id,
@@ -67,9 +67,9 @@ class MachineState:
                 yield {"op": "audit", "target": event, "user_id": user_id, "month": month, "fields": entry}
 
     def bring_back(self, user_id: str, lines: Iterable[Line]) -> Iterator[tuple[str, int]]:
-        """Put back what is not here already and yield kinds and how many lines of them that were.
+        """Restore what is missing here and yield kinds with the number of their restored lines.
 
-        The lines went through ``problem``.
+        The lines have passed ``problem``.
         """
         for (op, target), some in groupby(lines, key=lambda line: (str(line["op"]), _batch(line))):
             yield op, self._takers()[op](user_id, target, list(some))
@@ -109,7 +109,7 @@ class MachineState:
 
 
 def problem(user_id: str, line: Line) -> Reason | None:
-    """Return what keeps a line about this machine's part from being put back."""
+    """Return what prevents a line about this machine's part from being restored."""
     if line.get("user_id") != user_id:
         return Reason("other_user", f"The line is about another user than {user_id!r:.60}.")
     wrong = [key for key, fits in SHAPES[str(line["op"])].items() if not fits(line.get(key))]
@@ -122,7 +122,7 @@ def problem(user_id: str, line: Line) -> Reason | None:
 
 
 def _batch(line: Line) -> str:
-    """Return what lines that are put back together have in common."""
+    """Return the common property of lines that are restored together."""
     if line["op"] in ("turn", "session", "checkpoint"):
         return str(line["target"])
     return str(line.get("month", ""))
@@ -164,7 +164,7 @@ SHAPES: Mapping[str, Mapping[str, Callable[[JSON], bool]]] = {
         "fields": lambda value: isinstance(value, Mapping),
     },
 }
-"""What each line has to hold."""
+"""The required fields of each line."""
 
 
 Events = Mapping[str, list[Event]]
@@ -209,7 +209,7 @@ def _events_of(lines: Iterator[tuple[int, Mapping[str, JSON] | Reason]]) -> tupl
 
 
 def _present(number: int, data: Mapping[str, JSON], events: Events, wishes: Wishes) -> Item:
-    """Return a record as it stands after its events, or why it is not offered."""
+    """Return a record in the state after its events, or why it is not offered."""
     item = found(number, data, wishes)
     if isinstance(item, Unfit):
         return item

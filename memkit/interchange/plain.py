@@ -1,4 +1,4 @@
-"""Plain text and tables, and the notes of basic-memory: what people have whose memory was never a program's."""
+"""Plain text and tables, and the notes of basic-memory: memory that was never a program's."""
 
 from __future__ import annotations
 
@@ -114,6 +114,6 @@ def _note(page: FolderPage, lists: Lists, wishes: Wishes) -> Iterator[Item]:
 
 
 def shows_notes(text: str) -> bool:
-    """Return whether a Markdown file is a note of basic-memory: its front matter names it by a permalink."""
+    """Return whether a Markdown file is a note of basic-memory: its front matter contains a permalink."""
     head = text.split("\n---", 1)[0]
     return text.startswith("---") and "permalink:" in head

@@ -1,4 +1,4 @@
-"""Conversations as ChatGPT and Claude export them: what the user states, and nothing that was answered."""
+"""Conversations as ChatGPT and Claude export them: the user's statements, and none of the answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memkit.runtime.memory.record.lines import to_text
 
 FILE = "conversations.json"
 MEMORIES = "memories.json"
-"""In which Claude's export keeps what it remembers itself."""
+"""The file of a Claude export with Claude's own memories."""
 
 
 def read_chatgpt(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
@@ -74,7 +74,7 @@ def _conversations(source: ImportSource, key: str) -> Iterator[Mapping[str, Any]
 
 
 def _stated(text: str, said: Mapping[str, Any], address: str) -> Iterator[dict[str, Any]]:
-    """Yield what a message states; questions, requests and guesses are no memories."""
+    """Yield the statements in a message; questions, requests and guesses are not memories."""
     statements = (one for sentence in sentences_of(text) for one in read_statements(sentence))
     for number, statement in enumerate(one for one in statements if not is_doubtful(one.text)):
         kept = {key: value for key, value in said.items() if value}
@@ -82,7 +82,7 @@ def _stated(text: str, said: Mapping[str, Any], address: str) -> Iterator[dict[s
 
 
 def _untaken_secrets(text: str) -> int:
-    """Return how many sentences of a message give a secret away and state nothing that is offered."""
+    """Return how many sentences of a message reveal a secret without an offered statement."""
     return sum(1 for one in sentences_of(text) if kinds([one]) and not any(_stated(one, {}, "")))
 
 

@@ -34,7 +34,7 @@ def apply_suppressions(
 ) -> list[Finding]:
     """Return the findings of one file that no comment switches off, and those about the comments themselves.
 
-    A comment about a rule that is not among the ``chosen`` ones cannot be called unused; all there are is ``known``.
+    A comment about a rule that is not among the ``chosen`` ones cannot be called unused; ``known`` has all rules.
     """
     kept = list(findings)
     about: list[Finding] = []
@@ -56,7 +56,7 @@ def apply_suppressions(
 
 
 def suppressions(document: Document) -> Iterator[Suppression]:
-    """Yield the suppression comments of a document; the same words inside a text are no comment."""
+    """Yield the suppression comments of a document; the same words inside a text are not a comment."""
     text = document.text
     texts = [(_first_text(text, start), end) for start, end in document.texts]
     for match in _COMMENT.finditer(text):
@@ -72,14 +72,14 @@ def suppressions(document: Document) -> Iterator[Suppression]:
 
 
 def _extent(text: str, begin: int, start: int, end: int, alone: bool) -> tuple[int, int]:
-    """Return what of the text belongs to a comment: its line, or the blanks before it."""
+    """Return the extent of a comment in the text: its line, or with the blanks before it."""
     if alone:
         return begin, min(text.find("\n", end) + 1 or len(text), len(text))
     return begin + len(text[begin:start].rstrip(" \t")), end
 
 
 def _first_text(text: str, start: int) -> int:
-    """Return where the text of a scalar begins; a comment may follow the sign that opens a block."""
+    """Return where the text of a scalar begins; a comment may follow the indicator that opens a block."""
     return text.find("\n", start) if text[start] in "|>" else start
 
 
@@ -109,11 +109,11 @@ def _problem(comment: Suppression, known: Sequence[str]) -> str:
 _LINE = re.compile(r"line \d+")
 
 Known = Counter[tuple[str, str, str]]
-"""How often a code, a path and a message were found; lines move, so they do not count."""
+"""How often a code, a path and a message were found; line numbers are ignored, because lines move."""
 
 
 def load_baseline(path: Path) -> Known:
-    """Return the findings in a file that ``memkit lint --output-format json`` printed; raises ``UsageError``."""
+    """Return the findings in a file printed by ``memkit lint --output-format json``; raise ``UsageError``."""
     try:
         findings = json.loads(path.read_text(encoding="utf-8"))["data"]["findings"]
         return Counter(_identity(finding) for finding in findings)
@@ -125,9 +125,9 @@ def load_baseline(path: Path) -> Known:
 
 
 def without_known(report: LintReport, known: Known) -> LintReport:
-    """Return the report without the known findings, and with how many were left out and how many are gone.
+    """Return the report without the known findings, and with the numbers of omitted and resolved ones.
 
-    What is gone should leave the baseline, so that it only shrinks.
+    Resolved findings should leave the baseline, so that it only shrinks.
     """
     rest = Counter(known)
     fresh = []
@@ -142,10 +142,10 @@ def without_known(report: LintReport, known: Known) -> LintReport:
 
 
 def shrink_baseline(path: Path, report: LintReport) -> None:
-    """Take out of a baseline what ``report`` does not find any more; nothing is ever added.
+    """Remove from a baseline what ``report`` no longer finds; nothing is ever added.
 
     Raises:
-        UsageError: The file is no baseline.
+        UsageError: The file is not a baseline.
         EnvironmentFault: It cannot be written.
     """
     left = load_baseline(path)

@@ -1,4 +1,4 @@
-"""Find what there is to check."""
+"""Find the files to check."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNREAD = frozenset({".gitkeep", ".gitignore", ".gitattributes"})
 
 
 def sources_of_store(root: Path) -> Iterator[SourceFile]:
-    """Yield every file of the store at ``root`` that has rules, in the order of their paths."""
+    """Yield every file of the store at ``root`` that has rules, sorted by path."""
     yield SourceFile(root / MANIFEST, "manifest", root)
     for folder in ("archive", "domains", "policies", "skills"):
         for path in sorted((root / folder).rglob("*")):
@@ -32,7 +32,7 @@ def sources_of_paths(paths: Iterable[Path]) -> list[SourceFile]:
 
     Raises:
         UsageError: A path does not exist.
-        StoreFault: A path lies in no store.
+        StoreFault: A path is not in a store.
     """
     found: dict[Path, SourceFile] = {}
     for given in paths:
@@ -46,7 +46,7 @@ def sources_of_paths(paths: Iterable[Path]) -> list[SourceFile]:
 
 
 def store_above(path: Path) -> Path:
-    """Return the nearest folder, from ``path`` upwards, that is a store; raises ``StoreFault`` when none is."""
+    """Return the nearest folder, from ``path`` upwards, that is a store; raise ``StoreFault`` if there is none."""
     for folder in (path, *path.parents):
         if (folder / MANIFEST).is_file():
             return folder
@@ -54,7 +54,7 @@ def store_above(path: Path) -> Path:
 
 
 def source_at(path: Path, root: Path) -> SourceFile | None:
-    """Return ``path`` as a source of the store at ``root``; ``None`` when there are no rules for it."""
+    """Return ``path`` as a source of the store at ``root``; ``None`` if there are no rules for it."""
     if (path.is_dir() and not path.is_symlink()) or path.name in _UNREAD:
         return None
     name = path.relative_to(root)
@@ -65,7 +65,7 @@ def source_at(path: Path, root: Path) -> SourceFile | None:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of the file that has this path in its store, or nothing where there are no rules for it."""
+    """Return the kind of the file with this path in its store, or an empty text if there are no rules for it."""
     if name == MANIFEST:
         return "manifest"
     folder, *folders, _ = PurePosixPath(name).parts if "/" in name else ("", name)
@@ -110,7 +110,7 @@ def _below(path: Path, root: Path) -> Iterator[SourceFile]:
 
 @contextmanager
 def opened_shard(path: Path) -> Iterator[BufferedReader]:
-    """Give a shard to read; raises ``StoreFault`` where that fails, as for a link."""
+    """Yield a shard opened for reading; raise ``StoreFault`` if that fails, as for a link."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "rb") as file:

@@ -15,9 +15,9 @@ _MARK = "\ufeff"
 
 
 def fixed_texts(report: LintReport) -> dict[Path, tuple[str, str]]:
-    """Return each file that has edits which count, with its text before and after; comments and all else stay.
+    """Return each file with effective edits, with its text before and after; comments and all else stay.
 
-    Safe edits count only if the file then loads as the same data, unsafe ones only if it then loads at all.
+    Safe edits are used only if the file then loads as the same data, unsafe ones only if it then loads at all.
     """
     found: dict[Path, tuple[str, str]] = {}
     for path in dict.fromkeys(finding.path for finding in report.findings if report.edit_of(finding)):
@@ -38,7 +38,7 @@ def fixed_texts(report: LintReport) -> dict[Path, tuple[str, str]]:
 
 
 def edited(text: str, edits: Iterable[TextEdit]) -> str:
-    """Return ``text`` after ``edits``, whose offsets do not count a byte order mark."""
+    """Return ``text`` after ``edits``, whose offsets ignore a byte order mark."""
     shift = 1 if text.startswith(_MARK) else 0
     untouched = len(text)
     for edit in sorted(set(edits), key=lambda edit: (-edit.start, -edit.end)):
@@ -49,7 +49,7 @@ def edited(text: str, edits: Iterable[TextEdit]) -> str:
 
 
 def write_texts(texts: dict[Path, tuple[str, str]]) -> None:
-    """Replace each file by its fixed text, whole or not at all."""
+    """Replace each file by its fixed text, atomically."""
     for path, (_, after) in texts.items():
         scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
@@ -62,7 +62,7 @@ def write_texts(texts: dict[Path, tuple[str, str]]) -> None:
 
 
 def unified_diff(texts: dict[Path, tuple[str, str]], report: LintReport) -> str:
-    """Return what would change, in the form that ``git apply`` reads."""
+    """Return the changes as a diff for ``git apply``."""
     parts: list[str] = []
     for path, (before, after) in texts.items():
         name = report.shown(path)

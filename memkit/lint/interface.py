@@ -1,4 +1,4 @@
-"""What the lint room promises: rules, what they look at, what they found, and what to do about it."""
+"""The concepts of linting: rules, what they examine, their findings, and what to do about them."""
 
 from __future__ import annotations
 
@@ -14,51 +14,51 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """Something that lint looks for: everything its page says, and the check that finds it.
+    """Something that lint looks for: all text on its page, and the check that finds it.
 
-    Rules that are found on one way through a file share a check, which then runs once.
+    Rules found in one pass over a file share a check, which then runs once.
     """
 
     code: str
     name: str
     what: str
-    """One sentence, finished in the words of the finding itself."""
+    """One sentence, completed by the words of the finding itself."""
     why: str
     bad: str
-    """The smallest text of ``example`` that the rule finds something in, or a description of one."""
+    """The smallest text for ``example`` in which the rule finds something, or a description of one."""
     good: str
     example: str
-    """Where in a store ``bad`` and ``good`` stand."""
+    """The path in a store of ``bad`` and ``good``."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """Other files of the store that both examples need, by path."""
     severity: str = "error"
     """``error``: memkit cannot use the file or would misread it; ``warning``: it works, and a person should look;
-    ``note``: it is as it should be, and a person should know. Notes alone are no failure."""
+    ``note``: it is as intended, and a person should know. Notes alone are no failure."""
     fix: str = ""
-    """What ``--fix`` does, empty when it does nothing."""
+    """What ``--fix`` does, empty if nothing."""
     unsafe_fix: str = ""
     """What ``--unsafe-fixes`` adds to that."""
     kinds: tuple[str, ...] = ()
-    """The kinds of files that ``check`` looks at; that of the example where none is named."""
+    """The kinds of files that ``check`` examines; by default that of the example."""
     check: Callable[[Checked], Iterable[Finding]] | None = None
-    """Finds it in one file that is YAML. None where it is found earlier, while files are found and read."""
+    """Finds it in one YAML file. None if it is found earlier, while files are located and read."""
     together: Callable[[Collection], Iterable[Finding]] | None = None
     """Finds it in all files of a store."""
     spoils: bool = False
-    """Whether no rule that looks at several files reads a file with such a finding."""
+    """Whether rules that examine several files skip a file with such a finding."""
 
     def told(self) -> dict[str, Any]:
-        """Return what the rule's page says, as plain data."""
+        """Return the content of the rule's page, as plain data."""
         said = (each.name for each in fields(self) if each.name not in ("kinds", "check", "together", "spoils"))
         return {name: getattr(self, name) for name in said}
 
 
 @dataclass(frozen=True)
 class RuleSelection:
-    """Which rules count, by the beginnings of their codes."""
+    """The rules that count, by prefixes of their codes."""
 
     select: tuple[str, ...] = ()
-    """All rules where none is given."""
+    """Empty for all rules."""
     ignore: tuple[str, ...] = ()
 
     def __contains__(self, code: str) -> bool:
@@ -73,7 +73,7 @@ class TextEdit:
     end: int
     text: str
     is_safe: bool = True
-    """Whether what the file means stays unchanged."""
+    """Whether the file's meaning stays unchanged."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class Finding:
     column: int = 1
     edit: TextEdit | None = None
     end: tuple[int, int] = (0, 0)
-    """Line and column behind the last character, where that is known."""
+    """Line and column after the last character, if known."""
     anchor: int = 0
-    """The line on which the value begins that the place is in; a comment there speaks for all of it."""
+    """The first line of the value that contains the place; a comment there applies to all of it."""
 
 
 @dataclass(frozen=True)
@@ -115,12 +115,12 @@ class Suppression:
     covers: int
     """The line whose findings it switches off."""
     start: int
-    """Offsets of all that goes when the comment goes."""
+    """Offsets of everything that is removed with the comment."""
     end: int
 
 
 def value_at(data: Any, path: KeyPath) -> Any:
-    """Return what stands at a path in the data of a document."""
+    """Return the value at a path in the data of a document."""
     for part in path:
         data = data[part]
     return data
@@ -128,7 +128,7 @@ def value_at(data: Any, path: KeyPath) -> Any:
 
 @dataclass
 class FileFindings:
-    """What was found in one file, with its comments."""
+    """The findings in one file, with its comments."""
 
     findings: list[Finding]
     comments: tuple[Suppression, ...] = ()
@@ -136,19 +136,19 @@ class FileFindings:
 
 @dataclass
 class Checked:
-    """One YAML file: what it holds, what was found in it, and which findings its comments switch off."""
+    """One YAML file: its content, its findings, and which of them its comments switch off."""
 
     source: SourceFile
     content: bytes
     data: Any = None
-    """What it holds, where it is what its folder says it is."""
+    """Its content, if it is what its folder says it is."""
     findings: list[Finding] = field(default_factory=list)
-    """Before suppressions, and without what only the whole store shows."""
+    """Before suppressions, and without those that only the whole store shows."""
     comments: tuple[Suppression, ...] = ()
 
     @property
     def name(self) -> str:
-        """Return what the skill, policy or domain is called."""
+        """Return the name of the skill, policy or domain."""
         return self.source.path.stem
 
     @property
@@ -158,7 +158,7 @@ class Checked:
 
     @cached_property
     def document(self) -> Document:
-        """Return the document; a file that was taken from the cache is read only when something is found in it."""
+        """Return the document; a file taken from the cache is read only if something is found in it."""
         from memkit.store.yaml import load_yaml
 
         return load_yaml(self.content, name=str(self.source.path))
@@ -185,7 +185,7 @@ class Checked:
     def between(
         self, code: str, message: str, begin: int, end: int, path: KeyPath = (), edit: TextEdit | None = None
     ) -> Finding:
-        """Return a finding about what stands between two offsets of the file's text, in the value at ``path``."""
+        """Return a finding about the text between two offsets of the file, in the value at ``path``."""
         document = self.document
         line, column = document.place(begin)
         anchor = document.position(path)[0] if path else line
@@ -193,7 +193,7 @@ class Checked:
 
 
 class Collection:
-    """The files of a store, and what git's commit has in their place."""
+    """The files of a store, and their content in git's commit."""
 
     def __init__(
         self,
@@ -206,28 +206,28 @@ class Collection:
         self.root = root
         self.files = list(files)
         self.committed = committed or {}
-        """What the commit to compare with holds, by path, of the files that are otherwise now."""
+        """The content, by path, of the files that differ in the commit to compare with."""
         self.since = since or "the last commit"
         self._stood_before = stood_before
 
     @cached_property
     def skills(self) -> dict[str, Checked]:
-        """Return the skills that can be used, by name."""
+        """Return the usable skills, by name."""
         return self._of("skill")
 
     @cached_property
     def policies(self) -> dict[str, Checked]:
-        """Return the policies that can be used, by name."""
+        """Return the usable policies, by name."""
         return self._of("policy")
 
     @cached_property
     def domains(self) -> dict[str, Checked]:
-        """Return the domains that can be used, by name."""
+        """Return the usable domains, by name."""
         return self._of("domain")
 
     @cached_property
     def tables(self) -> list[Checked]:
-        """Return the tables of policy tests that can be read."""
+        """Return the readable tables of policy tests."""
         return [file for file in self.files if file.source.kind == "table" and file.is_usable]
 
     @property
@@ -239,11 +239,11 @@ class Collection:
         return []
 
     def names(self, kind: str) -> set[str]:
-        """Return every name of a kind, of files that cannot be used as well."""
+        """Return every name of a kind, including those of unusable files."""
         return {file.name for file in self.files if file.source.kind == kind}
 
     def changed(self) -> Iterator[tuple[Checked, Mapping[str, Any]]]:
-        """Yield each usable file that the commit has otherwise, with what the commit holds."""
+        """Yield each usable file that differs in the commit, with the commit's content."""
         for file in self.files:
             before = self.committed.get(file.source.path.relative_to(self.root).as_posix())
             if file.is_usable and isinstance(before, Mapping):
@@ -265,24 +265,24 @@ class LintReport:
     files: tuple[Path, ...]
     findings: tuple[Finding, ...]
     base: Path
-    """What shown paths are relative to."""
+    """The folder that shown paths are relative to."""
     fixed: int = 0
     known: int = 0
-    """How many findings a baseline left out."""
+    """Number of findings that a baseline left out."""
     gone: int = 0
-    """How many findings of the baseline are not there any more."""
+    """Number of findings in the baseline that are resolved."""
     unsafe_fixes: bool = False
-    """Whether edits count that a person must look at."""
+    """Whether edits that a person must review are included."""
     diff: str = ""
-    """What ``--fix`` would change, when that was asked for."""
+    """The changes that ``--fix`` would make, on request."""
     lines: Mapping[tuple[Path, int], str] = field(default_factory=dict)
     """The source lines that findings point at."""
 
     def edit_of(self, finding: Finding) -> TextEdit | None:
-        """Return the edit that --fix makes of a finding."""
+        """Return the edit that --fix makes for a finding."""
         edit = finding.edit
         return edit if edit and (edit.is_safe or self.unsafe_fixes) else None
 
     def shown(self, path: Path) -> str:
-        """Return ``path`` as people and machines are told it: relative, with forward slashes."""
+        """Return ``path`` as shown to people and machines: relative, with forward slashes."""
         return path.relative_to(self.base).as_posix() if path.is_relative_to(self.base) else path.as_posix()

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a pattern that is broken over lines is harder to check than a long one)
-"""What a program of a package does that no skill needs: by patterns, and for a shell by what it would run."""
+"""What a package's program does that no skill needs: by patterns, and for a shell by what it would run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MOST_LINES = 4_000
 
 
 def line_of(text: str, place: int) -> int:
-    """Return the number of the line that a place stands on, from 1."""
+    """Return the line number of a position, from 1."""
     return text.count("\n", 0, place) + 1
 
 
 def whole_lines(text: str, start: int, end: int) -> str:
-    """Return the whole lines that a part of a text stands on."""
+    """Return the whole lines that contain a part of a text."""
     return text[text.rfind("\n", 0, start) + 1 : (text + "\n").index("\n", end)]
 
 
@@ -32,13 +32,13 @@ _DEFENCE = re.compile(
 
 
 def is_warned_of(text: str, start: int, end: int) -> bool:
-    """Return whether what stands around a part of a text warns of it; its own words do not."""
+    """Return whether the surroundings of a part of a text warn of it; its own words do not count."""
     around = text[max(0, start - 300) : start], text[end : end + 120]
     return any(map(_DEFENCE.search, around))
 
 
 def signs_in(code: str, signs: Iterable[Sign]) -> Iterator[tuple[tuple[int, int], str, str, str, str]]:
-    """Yield span, code, severity, message and text of each sign that a text holds, the first three of its kind."""
+    """Yield span, code, severity, message and text of each sign in a text, the first three of its kind."""
     lowered = code.lower()
     for sign in signs:
         if not any(word in lowered for word in sign.keywords):
@@ -54,7 +54,7 @@ def signs_in(code: str, signs: Iterable[Sign]) -> Iterator[tuple[tuple[int, int]
 def dangers_of_program(program: PackageProgram) -> Iterator[tuple[int, str, str, str, str]]:
     """Yield line, code, severity, message and text of what a program does that no skill needs.
 
-    It is read as it is written, and with the strings that it puts together written whole.
+    It is read as written, and with the strings that it concatenates joined.
     """
     for code in dict.fromkeys((program.code, spelled_out(program))):
         for place, number, severity, message, shown in _in_code(code, program.language):
@@ -82,9 +82,9 @@ _NOWHERE = -1_000
 
 
 def _told_from_elsewhere(code: str) -> Iterator[tuple[int, int]]:
-    """Yield where a name is set to what a socket says, up to where it is run; one way through, so that nothing is slow.
+    """Yield where a name is set from a socket, up to where it is run; in one pass, so that nothing is slow.
 
-    What is set and what is run stand on a line each, the three steps a few hundred characters apart.
+    The assignment and the execution are each on one line, the three steps a few hundred characters apart.
     """
     if not _DIALS.search(code):
         return
@@ -115,7 +115,7 @@ _RUNNERS = re.compile(r"(?:ba|z|da|k|a)?sh|python[\d.]*|perl|ruby|node|php|osasc
 
 
 def _in_shell(code: str) -> Iterator[tuple[int, str, str, str, str]]:
-    """Yield where shell text runs what it fetches or unwraps, line by line, as the guard reads it."""
+    """Yield where shell text runs what it downloads or decodes, line by line, as the guard reads it."""
     place = 0
     lines = re.split(r"(?<!\\)\n", code)
     for line in lines[:_MOST_LINES]:
@@ -157,7 +157,7 @@ def _unwraps(command: Command) -> bool:
 
 
 def _joined(line: str) -> bool:
-    """Return whether what is fetched flows into what runs: by a pipe, or put into the command."""
+    """Return whether downloaded content flows into what runs: by a pipe, or substituted into the command."""
     return bool(
         re.search(
             r"\|\s*(?:sudo\s+)?(?:-\S+\s+)*(?:\S*/)?(?:ba|z|da|k|a)?sh\b|\|\s*(?:sudo\s+)?(?:python|perl|ruby|node|php|osascript)|(?:sh|bash|zsh|eval|source|python3?)\b[^|]{0,40}[\"']?(?:\$\(|`|<\()|^\s*\.\s+<\(",

@@ -1,4 +1,4 @@
-"""The programs in a file of a package: fenced code, hooks, what configuration runs, and what is spelled in pieces."""
+"""The programs in a file of a package: fenced code, hooks, what configuration runs, and text spelled in pieces."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MOST_STRINGS = 500
 
 @dataclass(frozen=True)
 class PackageProgram:
-    """Code in a file, with the language that the file or its fence says."""
+    """Code in a file, with the language stated by the file or its fence."""
 
     start: int
-    """Where it begins in the file's text."""
+    """Its start in the file's text."""
     code: str
     language: str
     is_shown: bool = False
@@ -30,13 +30,13 @@ class PackageProgram:
 
 
 def is_document(path: str, text: str) -> bool:
-    """Return whether a file is read, and run only where it shows code."""
+    """Return whether a file is text to read, of which only displayed code might be run."""
     name = PurePosixPath(path.lower())
     return name.suffix in PROSE_SUFFIXES and name.name not in _SHELL_NAMES and not text.startswith("#!")
 
 
 def programs_of(path: str, text: str) -> list[PackageProgram]:
-    """Return what runs, or is shown to be run, in one file of a package."""
+    """Return the code that runs, or is displayed to be run, in one file of a package."""
     if is_document(path, text):
         fenced = (
             PackageProgram(found.start(3), found.group(3), found.group(2).lower(), is_shown=True)
@@ -61,7 +61,7 @@ def _front_hooks(text: str) -> Iterator[PackageProgram]:
 
 
 def npm_hooks(text: str) -> list[PackageProgram]:
-    """Return what npm runs by itself when a package is installed."""
+    """Return the scripts that npm runs by itself when a package is installed."""
     try:
         scripts = json.loads(text).get("scripts", {})
     except (ValueError, AttributeError, RecursionError):
@@ -90,7 +90,7 @@ _TAKES_OVER = re.compile(
 
 
 def configured_commands(code: str, language: str) -> Iterator[tuple[int, str]]:
-    """Yield place and text of what a configuration may hand to a shell: its strings, and its plain lines."""
+    """Yield position and text of what a configuration may pass to a shell: its strings, and its plain lines."""
     if language not in _CONFIGURATION:
         return
     kinds = (_QUOTED,) if language in ("json", "jsonc", "json5", "ipynb") else (_QUOTED, _LINE)
@@ -101,7 +101,7 @@ def configured_commands(code: str, language: str) -> Iterator[tuple[int, str]]:
 
 
 def _command(found: re.Match[str]) -> tuple[int, str] | None:
-    """Return place and text of a value that may be a command which takes what another one gives."""
+    """Return position and text of a value that may be a command which uses another one's output."""
     value = next(filter(None, found.groups()), "").lstrip("! ")
     if not _TAKES_OVER.match(value) or not _MAY_GIVE.search(value) or value.startswith("#"):
         return None
@@ -111,11 +111,11 @@ def _command(found: re.Match[str]) -> tuple[int, str] | None:
     return found.start(), value
 
 
-# What is spelled in pieces
+# Text spelled in pieces
 
 _LITERAL = r"(?:\"[^\"\\\n]*\"|'[^'\\\n]*')"
 _ADDED = re.compile(rf"{_LITERAL}(?:\s{{0,20}}(?:\+|\.{{1,2}}|&|<>)\s{{0,20}}{_LITERAL})+")
-"""Strings with the sign between them by which one language or another makes one of two."""
+"""Strings joined by the concatenation operator of some language."""
 _JOINED = re.compile(
     rf"(?P<py>{_LITERAL})\.join\(\s{{0,20}}[\[(](?P<of>(?:\s{{0,20}}{_LITERAL}\s{{0,20}},?)+)\s{{0,20}}[\])]\s{{0,20}}\)"
     rf"|\[(?P<parts>(?:\s{{0,20}}{_LITERAL}\s{{0,20}},?)+)\s{{0,20}}\]\.join\(\s{{0,20}}(?P<js>{_LITERAL})\s{{0,20}}\)"
@@ -129,12 +129,12 @@ _USED_OR_ASSIGNED = re.compile(
 )
 _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})|\\0?([0-7]{3})")
 _FORMAT = re.compile(r"""\A['"]?%[bs](?:\\n)?['"]?\s+""")
-"""What ``printf`` makes of the text behind it is that text."""
+"""With these formats, the output of ``printf`` is the text after them."""
 _MOST_SPELLED = 2_000
 
 
 def spelled_out(program: PackageProgram) -> str:
-    """Return the code with the strings that it puts together written whole, on the lines where they stood.
+    """Return the code with the strings that it concatenates joined, on their original lines.
 
     >>> spelled_out(PackageProgram(0, 'run("cu" + "rl")', "py"))
     'run("curl")'
@@ -162,13 +162,13 @@ def _letters(numbers: str) -> str:
 
 
 def _literal(value: str, written: str) -> str:
-    """Return a string as code writes it; the lines that it was spread over follow it."""
+    """Return a string as code writes it, followed by the line breaks that it was spread over."""
     quote = "'" if '"' in value else '"'
     return quote + value.replace("\n", " ") + quote + "\n" * written.count("\n")
 
 
 def _with_values(code: str) -> str:
-    """Return shell text with the variables that it sets itself replaced by what they hold there."""
+    """Return shell text with the variables that it sets itself replaced by their values."""
     held: dict[str, str] = {}
     left = len(code) + 20_000
 

@@ -1,8 +1,8 @@
 # ruff: noqa: E501 (a pattern that is broken over lines is harder to check than a long one)
-"""What in a skill's package a person must look at before an agent gets it: every file, whatever its kind.
+"""What a person must review in a skill's package before an agent gets it: every file, whatever its kind.
 
 Prose is read as skills are; scripts, fenced code and package hooks by what they run (the guard's shell view) and by
-patterns of what no skill needs. What leaves is judged by flow: something private is taken in one place, and something
+patterns of what no skill needs. Exfiltration is judged by flow: something private is read in one place, and something
 is sent in the same file, or in another that works with it.
 """
 
@@ -48,16 +48,16 @@ from memkit.store.yaml import Document, YamlError, load_yaml
 
 @dataclass(frozen=True)
 class PackageFinding:
-    """One place in a package, with why it matters."""
+    """One place in a package, with the reason that it matters."""
 
     code: str
     severity: str
-    """``error`` flags the package; a ``warning`` only says so."""
+    """``error`` flags the package; a ``warning`` is only reported."""
     path: str
     line: int
     message: str
     text: str = ""
-    """What stands there, shortened."""
+    """The text there, shortened."""
 
 
 _CODE = words_of(
@@ -65,9 +65,9 @@ _CODE = words_of(
     .kt .swift .scpt .applescript .vbs .command .ipynb .pth"""
 )
 _DATA = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".xml", ".svg", ".toml", ".ini", ".srt", ".vtt", ".log")
-"""What an agent reads as well as a document, though it is data."""
+"""Data that an agent may read like a document."""
 _MOST_PROSE = 400_000
-"""So much prose is read as skills are; that is slow, and every other check reads on."""
+"""The most prose that is read as skills are; that is slow, and every other check reads the rest."""
 _HEAD, _TAIL = 300_000, 100_000
 _MOST_FINDINGS = 200
 _DOUBLE = re.compile(r"\.(?:pdf|docx?|xlsx?|png|jpe?g|txt|md|csv)\.(?:sh|exe|bat|cmd|py|js|scr|ps1|command|app)$", re.I)
@@ -83,7 +83,7 @@ _BINARY = (
 
 
 def scan_package(package: Package) -> list[PackageFinding]:
-    """Return what in a package a person must look at, errors first, then by place."""
+    """Return what a person must review in a package, errors first, then by place."""
     found = [
         PackageFinding(
             "MKS117" if fault.hostile else "MKS118",
@@ -142,14 +142,14 @@ def _unread(file: PackageFile) -> PackageFinding:
 
 
 def _too_long(file: PackageFile) -> PackageFinding:
-    """Return the finding on a text that is searched in part: a program so long is read by nobody."""
+    """Return the finding about a text that is searched only in part: nobody reads a program that long."""
     program = PurePosixPath(file.path).suffix.lower() in _CODE or file.content.startswith(b"#!")
     told = f"Only its first {_HEAD:,} and last {_TAIL:,} characters were searched"
     message = f"{told}, and a program so long is reviewed by nobody." if program else f"{told}."
     return PackageFinding("MKS118", "error" if program else "warning", file.path, 1, message)
 
 
-# What a package is about
+# The subject of a package
 
 _TEACHES = re.compile(
     r"\b(?:security|review\w*|audit\w*|detect\w*|scan\w*|vulnerab\w+|injection|pentest\w*|explains?|teach\w*|learn\w*|harden\w*|guard\w*|forensic\w*)\b",
@@ -160,7 +160,7 @@ _KEEPS = re.compile(
     r"\b(?:cron(?:tab|jobs?)?|schedul\w+|launchd|systemd|daemons?|startup|login items?|dotfiles?|servers?|deploy\w*|provision\w*|terraform|ansible|cloud-init|infrastructure|vps|nginx|certificates?|certbot|sysadmin\w*|devops)\b",
     re.I,
 )
-"""What a description says of a skill whose work it is to have something start again."""
+"""What the description of a skill says whose purpose it is to make something start again."""
 _COVERT = re.compile(
     r"\bcurl\b|\bwget\b|/tmp/|/dev/shm|base64|\bnc\b|nohup|/\.(?!config/|local/)\w|authorized_keys|\.git/hooks|\.pth\b|hookspath|\balias\.|CurrentVersion",
     re.I,
@@ -171,17 +171,17 @@ _ENABLES = re.compile(r"\bsystemctl\b[^\n/]{0,40}\benable\b(?![^\n;&|]*/)")
 
 @dataclass(frozen=True)
 class _Subject:
-    """What a package says that it is about, so that some of what it holds is no surprise."""
+    """The stated subject of a package, which makes some of its content unsurprising."""
 
     teaches: bool
     """Whether a document says at its top that it is about attacks, so that it names some."""
     keeps: bool
-    """Whether the skill says that it sets up what goes on running."""
+    """Whether the skill says that it sets up something that keeps running."""
     brings_units: bool
-    """Whether it has services of its own; else those that it enables are the machine's."""
+    """Whether it has services of its own; otherwise those that it enables are the machine's."""
 
     def expects(self, text: str, lines: str) -> bool:
-        """Return whether what starts again by these lines of a text is the skill's work, and nothing covert."""
+        """Return whether what these lines make start again is the skill's purpose, and not covert."""
         if _COVERT.search(lines) or _COVERT_UNIT.search(text):
             return False
         return self.keeps or (not self.brings_units and _ENABLES.search(lines) is not None)
@@ -234,7 +234,7 @@ def _in_prose(path: str, text: str, subject: _Subject) -> Iterator[PackageFindin
         first = next((line.strip() for line in written.splitlines() if line.strip()), "")[:80]
         place = _place_of(danger, document, places) or max(text.find(first), 0)
         if danger.code == "MKS102" and seen:
-            continue  # told where it is written
+            continue  # reported where it is written
         if danger.code == "MKS103" and not comment_tells(written + _content(document.text, danger.end)):
             continue
         lines = whole_lines(text, place, min(place + len(written), len(text)))
@@ -246,7 +246,7 @@ def _in_prose(path: str, text: str, subject: _Subject) -> Iterator[PackageFindin
 
 
 def _places(text: str, parts: list[str], start: int) -> list[int]:
-    """Return where in a text its parts begin, which follow each other from ``start`` on."""
+    """Return the positions of a text's parts, which follow each other from ``start`` on."""
     places = []
     for part in parts:
         start = text.index(part, start)
@@ -256,7 +256,7 @@ def _places(text: str, parts: list[str], start: int) -> list[int]:
 
 
 def _place_of(danger: Danger, document: Document, places: list[int]) -> int | None:
-    """Return where in a document stands what was found in the skill that was made of its parts."""
+    """Return the position in a document of a finding in the skill that was made from its parts."""
     spans = document.spans.items()
     path = danger.path or next((path for path, (start, end) in spans if path[1:] and start <= danger.start < end), ())
     if path[:1] != ("steps",) or len(path) != 2 or not places:
@@ -270,7 +270,7 @@ def _front_tools(text: str) -> str:
 
 
 def _parts(body: str) -> list[str]:
-    """Return the paragraphs of a document, fenced code whole."""
+    """Return the paragraphs of a document, with fenced code whole."""
     parts: list[str] = []
     place = 0
     for found in FENCE.finditer(body):
@@ -289,12 +289,12 @@ _TELLING_COMMENT = re.compile(
 
 
 def _content(text: str, place: int) -> str:
-    """Return what stands in the element whose opening tag ends at ``place``."""
+    """Return the content of the element whose opening tag ends at ``place``."""
     return text[place : place + 600].partition("\n\n")[0]
 
 
 def comment_tells(comment: str) -> bool:
-    """Return whether a comment, or an element that nobody sees, tells an agent something and is no ordinary note."""
+    """Return whether a comment, or an invisible element, instructs an agent and is not an ordinary note."""
     return _TELLING_COMMENT.search(comment[:20_000]) is not None
 
 
@@ -375,7 +375,7 @@ def _one_apart(one: str, other: str) -> bool:
 
 
 def _flows(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
-    """Yield where something private is taken and something is sent, in one file or in two that work together."""
+    """Yield where something private is read and something is sent, in one file or in two that work together."""
     takes: list[tuple[str, str, re.Match[str]]] = []
     sends: list[tuple[str, str]] = []
     for file, text in texts:
@@ -399,7 +399,7 @@ def _flows(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
 
 
 def _whole(path: str, text: str) -> str:
-    """Return a program, and behind it the lines that read otherwise once its strings are put together."""
+    """Return a program, followed by the lines that read differently once its strings are joined."""
     spelled = "".join(spelled_out(program) for program in programs_of(path, text))
     return text if spelled == text else spelled
 
@@ -410,7 +410,7 @@ _IMPORTS = re.compile(
 
 
 def _names_both(text: str, one: str, other: str) -> bool:
-    """Return whether a program takes in two others, so that what one has the other can send."""
+    """Return whether a program uses two others, so that what one reads the other can send."""
     taken = " ".join(_IMPORTS.findall(text))
     return all(re.search(rf"\b{re.escape(PurePosixPath(path).stem)}\b", taken) for path in (one, other))
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a pattern that is broken over lines is harder to check than a long one)
-"""Signs of what no skill needs, and of what takes something private and what sends: one a row, with the words to look by."""
+"""Signs of what no skill needs, and of reading and sending private data: one per row, with the keywords to look for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memkit.runtime.guard.checks import words_of
 
 @dataclass(frozen=True)
 class Sign:
-    """What is looked for, where one of its keywords stands."""
+    """A pattern, searched for where one of its keywords occurs."""
 
     code: str
     message: str
@@ -19,7 +19,7 @@ class Sign:
     keywords: tuple[str, ...]
     unless: re.Pattern[str] | None = None
     in_prose: bool = False
-    """Whether a sentence to people or to an agent shows it as well as a program does."""
+    """Whether a sentence to people or to an agent is as much a sign as a program."""
 
 
 def _sign(code: str, message: str, keywords: str, pattern: str, unless: str = "", *, in_prose: bool = False) -> Sign:
@@ -37,7 +37,7 @@ def _sign(code: str, message: str, keywords: str, pattern: str, unless: str = ""
 _FETCHED = r"(?:requests\.(?:get|post)|urlopen|urllib\.request|httpx\.get|fetch|axios(?:\.get)?|http\.get|https\.get|got|Net::HTTP|open-uri|LWP|file_get_contents|DownloadString|Invoke-WebRequest|Invoke-RestMethod|iwr|irm|curl|wget)"
 _KNOWN = r"(?:https://(?:[\w-]+\.)?(?:astral\.sh|pyenv\.run|rustup\.rs|raw\.githubusercontent\.com/(?:Homebrew|nvm-sh|ohmyzsh|pyenv|asdf-vm|helm|rvm|k3d-io|aquasecurity|golangci)/|get\.docker\.com|deno\.land|deno\.com|bun\.sh|ollama\.(?:com|ai)|deb\.nodesource\.com|rpm\.nodesource\.com|starship\.rs|fly\.io|install\.python-poetry\.org|get\.pnpm\.io|get\.sdkman\.io|nixos\.org|get\.helm\.sh|cli\.github\.com|claude\.ai|sh\.rustup\.rs|install\.determinate\.systems|pixi\.sh|mise\.run|get\.volta\.sh|foundry\.paradigm\.xyz|bootstrap\.pypa\.io|dl\.google\.com|sdk\.cloud\.google\.com|packages\.microsoft\.com|aka\.ms|tailscale\.com|get\.k3s\.io|cursor\.com|vercel\.com|railway\.(?:app|com)|supabase\.com|dot\.net|just\.systems|codecov\.io|chocolatey\.org|get\.scoop\.sh|raw\.githubusercontent\.com/ScoopInstaller/)|(?<=\s)get\.scoop\.sh)(?:(?<=/)|(?![\w-]|\.\w))"
 _SET = r"^[ \t]*(?:const |let |var |my |our |local )?[$@]?(\w+)\s*=\s*"
-"""A variable that is given a value, in any language; the pattern behind it looks for its use as ``\\1``."""
+"""An assignment to a variable, in any language; the pattern after it looks for its use as ``\\1``."""
 # fmt: off
 SIGNS: tuple[Sign, ...] = (
     _sign("MKS105", "This runs what is fetched from the network.", "exec( eval( execfile compile( function(", rf"(?<![.\w])(?:exec|eval|compile|new\s+Function|Function)\s*\(\s*[^\n]{{0,120}}{_FETCHED}\b"),
@@ -97,7 +97,7 @@ SIGNS: tuple[Sign, ...] = (
     _sign("MKS109", "This sends a key of the environment to somebody whose it is not.", "github_token gh_token npm_token aws_secret pypi_token openai_api_key anthropic_api_key", r"\b(\w+)\s*=\s*[^\n]{0,60}(?:environ|getenv|process\.env)[^\n]{0,20}(?:GITHUB_TOKEN|GH_TOKEN|NPM_TOKEN|AWS_SECRET\w*|PYPI_TOKEN|OPENAI_API_KEY|ANTHROPIC_API_KEY)[\s\S]{0,400}?(?:urlopen|requests\.\w+|fetch|axios(?:\.\w+)?|httpx\.\w+)\s*\(\s*f?['\"`]https?://(?!(?:[\w-]+\.)*(?:github|githubusercontent|npmjs|amazonaws|pypi|openai|anthropic|gitlab|azure|localhost|127)\b)[^\n]{0,200}[?&/{+][^\n]{0,80}\b\1\b"),
     _sign("MKS109", "This fetches from or sends to an address without a name.", "http", r"(?:curl|wget|requests\.\w+|fetch|urlopen|axios\S*|Invoke-WebRequest|iwr|nc)\b[^\n]{0,120}(?:https?://)?(?!127\.|10\.|192\.168\.|0\.0\.0\.0|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.)(?:\d{1,3}\.){3}\d{1,3}(?=[:/\s'\"])"),
 )
-"""What no skill needs; a sign is looked for where one of its keywords stands."""
+"""What no skill needs; a sign is searched for where one of its keywords occurs."""
 
 IN_PROSE: tuple[Sign, ...] = (
     _sign("MKS101", "This says that somebody has agreed, so that nobody is asked.", "given granted obtained received implied", r"(?<!never )(?<!not )(?<!n't )\b(?:treat|consider|regard|count|take|assume)\s+(?:that )?(?:the |any |all |every |each |user'?s? |your |an? )*(?:confirmations?|approvals?|permissions?|consents?)\s+(?:prompts? |requests? )?(?:as |to be |is |are |has been |have been )+(?:already|always|implicitly|automatically|permanently|tacitly)\s+(?:been )?(?:given|granted|obtained|received|implied)\b(?! (?:only|when|if|once|after)\b)"),
@@ -128,7 +128,7 @@ IN_PROSE: tuple[Sign, ...] = (
     _sign("MKS101", "This has an agent drop its safeguards.", "guidelines policies rules filters restrictions refuse guardrails approved instructions", r"\b(?:rules?|instructions?|restrictions?|guidelines?)\b[^.\n]{0,50}\bno longer appl(?:y|ies)\b|\b(?:commands?|tool calls?|actions?|requests?)\s+(?:is|are)\s+pre-?approved\b|\b(?:ignore|disregard|bypass|forget|suspend|override|abandon)\b[^.\n]{0,40}\b(?:safety|ethical|content|security|usage)\s+(?:guidelines?|polic(?:y|ies)|rules?|filters?|restrictions?|guardrails?)|\bnever refuse\b(?! to (?:answer questions|help))"),
     _sign("MKS101", "This has an agent hide from people what it does.", "user anyone anybody human reveal", r"\bnever (?:reveal|disclose)\b[^.\n]{0,30}\b(?:upload|transfer|network|background|hidden|extra)\b|\bif (?:the )?user asks\b[^.\n]{0,60}\bsay (?:that )?(?:it|you|this) only\b|\b(?:not|never|n't)\s+(?:warn|alert|notify|inform|tell|mention)\w*[^.\n]{0,30}\b(?:user|human|anyone|anybody)\b[^.\n]{0,50}\b(?:network|upload\w*|sen[dt]\w*|step|script|command|delet\w+|credentials?|install\w*|transfer\w*|background)\b|\b(?:send|email|e-mail|upload|post|copy|forward|delete)\b[^\n]{0,100}\bwithout\s+(?:telling|informing|asking|notifying|alerting)\b"),
 )
-"""What is looked for in running text, too."""
+"""Signs that are searched for in running text, too."""
 
 # fmt: on
 TAKES = re.compile(
@@ -141,7 +141,7 @@ TAKES = re.compile(
     r"|wallet\.dat|keystore/|\.electrum|metamask|\.bash_history|\.zsh_history|gh\s+auth\s+token|\.config/(?:gcloud|gh/hosts)|credentials\.db|application_default_credentials|\.claude/(?:projects|history)|pbpaste|xclip\s+-o|Get-Clipboard|ImageGrab|pynput|keyboard\.on_press",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What is private, where it is taken whole; a key that a program reads to use it is not."""
+"""Private data, if it is read as a whole; a key that a program reads to use it does not count."""
 SENDS = re.compile(
     r"\.(?:storbinary|storlines|upload_file|upload_fileobj|put_object|upload_from_\w+|upload_blob|sendmail|send_message)\s*\(|\bfrom_transport\s*\(|\bopen_sftp\s*\(|"
     r"\b(?:gethostbyname|getaddrinfo)\w*\s*\(\s*(?:f['\"]|\w+\s*[+%]|['\"][^'\"\n]*['\"]\s*(?:%|\.format))|\bresolver\.(?:resolve|query)\s*\(|\bdns\.(?:lookup|resolve\w*)\s*\(|\bgit\b[^\n]{0,40}\bremote\s+add\b[^\n]{0,80}https?://|\bgh\s+gist\s+create\b|"
@@ -177,7 +177,7 @@ _ADDRESS = re.compile(r"(?:https?|ftp)://[^\s\"'`<>)|;]+")
 
 
 def is_known_installer(command: str) -> bool:
-    """Return whether a command fetches what well-known makers tell people to run so, and names no other address.
+    """Return whether a command downloads what well-known makers tell people to run so, and names no other address.
 
     >>> is_known_installer("irm https://astral.sh/uv/install.ps1 | iex")
     True

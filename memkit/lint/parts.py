@@ -1,4 +1,4 @@
-"""Check many files at once: this process forks once it has checked one of them, and each child takes a part."""
+"""Check many files at once: this process forks after checking one of them, and each child takes a part."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 PART_BYTES = 100_000
-"""What a child has to check to be worth its start."""
+"""The least number of bytes that make a child worth its start."""
 MOST_PARTS = 16
 
 
 def in_parts(work: Sequence[T], sizes: Sequence[int], do: Callable[[T], Any]) -> Iterator[Any]:
-    """Yield what ``do`` returns for each piece of work, in its order; what it returns is JSON.
+    """Yield the result of ``do`` for each piece of work, in order; results are JSON.
 
     What a child did not do, because it raised or was killed, is done here, so an error is raised as if there were no
-    child. A process with threads does all by itself: a lock that one of them holds would stay locked in a child.
+    child. A process with threads does everything itself: a lock held by one of them would stay locked in a child.
 
     Args:
-        work: What is done.
-        sizes: How much each piece is, in bytes.
-        do: Does a piece.
+        work: The pieces of work.
+        sizes: The size of each piece, in bytes.
+        do: Does one piece.
     """
     parts = _parts(sizes)
-    done: dict[int, Any] = {at: do(work[at]) for at in parts[0][:1]}  # what that loads and compiles, children inherit
+    done: dict[int, Any] = {at: do(work[at]) for at in parts[0][:1]}  # children inherit what this loads and compiles
     children: list[_Child] = []
     try:
-        with suppress(OSError):  # no process more: this one does what is left
+        with suppress(OSError):  # no more processes: this one does what is left
             children.extend(_Child([work[at] for at in part], do) for part in parts[1:])
         done |= {at: do(work[at]) for at in parts[0][1:]}
         for part, child in zip(parts[1:], children, strict=False):
@@ -43,7 +43,7 @@ def in_parts(work: Sequence[T], sizes: Sequence[int], do: Callable[[T], Any]) ->
 
 
 def _parts(sizes: Sequence[int]) -> list[list[int]]:
-    """Return by child which pieces it does, the first part for this process; each as much as any other."""
+    """Return the pieces for each process, the first part for this one; all of about the same size."""
     count = min(sum(sizes) // PART_BYTES, _processors(), MOST_PARTS)
     if count < 2 or threading.active_count() > 1 or not hasattr(os, "fork"):
         return [list(range(len(sizes)))]
@@ -62,7 +62,7 @@ def _processors() -> int:
 
 
 class _Child:
-    """A copy of this process that does a part and writes down what came out of it."""
+    """A fork of this process that does a part and writes its results."""
 
     def __init__(self, work: Iterable[Any], do: Callable[[Any], Any]) -> None:
         self._read, write = os.pipe()
@@ -78,7 +78,7 @@ class _Child:
             os.close(write)
 
     def _work(self, work: Iterable[Any], do: Callable[[Any], Any], write: int) -> None:
-        """Do the work and end; whatever happens, nothing of the copy goes on."""
+        """Do the work and exit; whatever happens, the copy must not continue."""
         done: list[Any] = []
         with suppress(BaseException):
             done += map(do, work)
@@ -87,7 +87,7 @@ class _Child:
         os._exit(0)
 
     def results(self) -> list[Any]:
-        """Return what came out, of as many pieces as were done."""
+        """Return the results, for as many pieces as were done."""
         with os.fdopen(self._read, encoding="utf-8") as out:
             self._read = -1
             text = out.read()
@@ -97,7 +97,7 @@ class _Child:
             return []  # it was killed
 
     def end(self) -> None:
-        """Wait for the process, or end it where nobody wants to know any more."""
+        """Wait for the process, or end it if its results are no longer needed."""
         if self._read >= 0:
             os.close(self._read)
             os.kill(self._id, signal.SIGKILL)

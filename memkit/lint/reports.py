@@ -26,7 +26,7 @@ def text_report(report: LintReport) -> str:
 
 
 def concise_report(report: LintReport) -> str:
-    """Return one line for each finding, nothing for none."""
+    """Return one line for each finding, empty if there are none."""
     lines = [_headline(finding, report) for finding in report.findings]
     return "\n".join([*lines, *([harmless(report.diff).rstrip("\n")] if report.diff else [])])
 

@@ -1,6 +1,6 @@
-"""Every rule, by code, and what they find in one file and in all files of a store.
+"""All rules, by code, and their findings in one file and in all files of a store.
 
-A new rule goes into the file of its family, with its text, its example and its check; its page is written from it.
+A new rule goes into the file of its family, with its text, its example and its check; its page is generated from it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOGETHER = tuple(dict.fromkeys(rule.together for rule in RULES.values() if rule
 
 
 def get_rule(code: str) -> Rule:
-    """Return the rule ``code``, in any case of letters; raises ``UsageError`` with the nearest code."""
+    """Return the rule ``code``, ignoring case; raise ``UsageError`` with the nearest code."""
     rule = RULES.get(code.upper())
     if rule is None:
         near = suggestion(code.upper(), list(RULES)) or " 'memkit rule' lists them."
@@ -51,12 +51,12 @@ def get_rule(code: str) -> Rule:
 
 
 def faults(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings but for notes, which tell what is as it should be."""
+    """Return the findings except notes, which report what is as intended."""
     return [finding for finding in findings if RULES[finding.code].severity != "note"]
 
 
 def check_beginnings(prefixes: Iterable[str]) -> None:
-    """Raise ``UsageError`` with the nearest code or family where no rule begins with one of ``prefixes``."""
+    """Raise ``UsageError`` with the nearest code or family if no rule begins with one of ``prefixes``."""
     for prefix in prefixes:
         if not prefix or not any(code.startswith(prefix) for code in RULES):
             families = sorted({code[:3] for code in RULES})
@@ -83,6 +83,6 @@ def check_file(source: SourceFile, content: bytes) -> Checked:
 
 
 def check_together(files: Collection) -> Iterator[Finding]:
-    """Yield what the rules find that look at more than one file of a store."""
+    """Yield what the rules find that examine more than one file of a store."""
     for check in _TOGETHER:
         yield from check(files)

@@ -1,6 +1,6 @@
-"""Run the rules over the files of stores, and do nothing twice.
+"""Run the rules over the files of stores, without repeating work.
 
-What is kept lies in the clone's own cache, which can be deleted and which nobody else can name.
+The cache is in the clone's own state; it can be deleted, and nobody else can name it.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _UNDECIDING = frozenset(
     """__pycache__ cli drawing embeddings equivalence evolution evolve generate interchange llm loop pytest_plugin
     review sandbox templates testing use_cases""".split()  # noqa: SIM905
 )
-"""Folders of whose code lint runs nothing; any other one may decide what is found, wherever it moves."""
+"""Folders whose code lint does not run; code in any other one may affect the findings, wherever it moves."""
 
 
 class LintCache:
-    """What earlier runs found in one store."""
+    """The results of earlier runs for one store."""
 
     def __init__(self, root: Path | None) -> None:
-        """Open what is kept in the store at ``root``; without one nothing is kept."""
+        """Open the cache of the store at ``root``; without a store nothing is cached."""
         self._folder = None if root is None else cache_folder(root) / "lint"
 
     def load(self, name: str) -> Any:
-        """Return what was kept under a name, or None when there is nothing."""
+        """Return the cached content of a name, or None if there is none."""
         if self._folder is None:
             return None
         try:
@@ -59,7 +59,7 @@ class LintCache:
             return None
 
     def keep(self, name: str, content: Any) -> None:
-        """Keep ``content`` under a name; where it cannot be written, the next run works again."""
+        """Cache ``content`` under a name; if it cannot be written, the next run repeats the work."""
         if self._folder is None:
             return
         body = json.dumps(content, separators=(",", ":")).encode()
@@ -68,12 +68,12 @@ class LintCache:
 
 
 def digest(content: bytes) -> str:
-    """Return a short name for a content."""
+    """Return a short digest of a content."""
     return hashlib.blake2b(content, digest_size=20).hexdigest()
 
 
 def program_key() -> str:
-    """Return what changes with every release and every edit of the code that may decide what is found."""
+    """Return a key that changes with every release and every edit of the code that may affect the findings."""
     parts = [__version__]
     folders = [_PACKAGE]
     for folder in folders:
@@ -88,12 +88,12 @@ def program_key() -> str:
 
 
 def packed_file(file: FileFindings | Checked) -> list[Any]:
-    """Return what was found in one file, and its comments, as JSON holds them."""
+    """Return the findings and comments of one file as JSON data."""
     return [list(map(_packed_finding, file.findings)), list(map(_packed_comment, file.comments))]
 
 
 def unpacked_file(data: list[Any], path: Path) -> FileFindings:
-    """Return what was found in the file at ``path``."""
+    """Return the findings in the file at ``path``."""
     findings, comments = data
     return FileFindings(
         [_unpacked_finding(each, path) for each in findings],
@@ -102,14 +102,14 @@ def unpacked_file(data: list[Any], path: Path) -> FileFindings:
 
 
 def packed(found: Mapping[Path, FileFindings], root: Path) -> dict[str, list[Any]]:
-    """Return what was found by the path of its file in the store, without files in which nothing was."""
+    """Return the findings by the path of their file in the store, without files that have none."""
     return {
         str(path.relative_to(root)): packed_file(file) for path, file in found.items() if file.findings or file.comments
     }
 
 
 def unpacked(data: Mapping[str, list[Any]], root: Path) -> dict[Path, FileFindings]:
-    """Return what was found, by file."""
+    """Return the findings, by file."""
     return {root / name: unpacked_file(file, root / name) for name, file in data.items()}
 
 
@@ -131,10 +131,10 @@ def _packed_comment(comment: Suppression) -> list[Any]:
 
 
 def chosen_rules(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> RuleSelection:
-    """Return the rules whose codes begin with one of ``select`` (all when empty) and with none of ``ignore``.
+    """Return the rules whose codes begin with one of ``select`` (all if empty) and with none of ``ignore``.
 
     Raises:
-        UsageError: Nothing begins with what was given, or no rule is left.
+        UsageError: No rule matches a given prefix, or no rule is left.
     """
     chosen = RuleSelection(_beginnings(select), _beginnings(ignore))
     if chosen != RuleSelection():
@@ -159,20 +159,20 @@ def lint(
     earlier: Mapping[str, bytes] | None = None,
     cached: bool = True,
 ) -> LintReport:
-    """Return what the ``chosen`` rules find in ``sources``, by path and place.
+    """Return what the ``chosen`` rules find in ``sources``, sorted by path and place.
 
-    Rules that look at several files see all of the store, also where only some of it is to be checked.
+    Rules that examine several files see all of the store, even if only a part of it is checked.
 
     Args:
         sources: The files to check.
-        chosen: The rules that count.
-        base: What shown paths are relative to.
-        since: The commit that versions are compared with; the last one where nothing is given.
-        earlier: The files that they are compared with instead, by path in the store; then ``since`` only names these.
-        cached: Whether to use and keep what is found.
+        chosen: The rules to apply.
+        base: The folder that shown paths are relative to.
+        since: The commit that versions are compared with; by default the last one.
+        earlier: The files to compare them with instead, by path in the store; then ``since`` only names these.
+        cached: Whether to use and store cached results.
 
     Raises:
-        StoreFault: There is nothing to check, or a store is of a newer format.
+        StoreFault: There is nothing to check, or a store has a newer format.
         UsageError: There is no commit ``since``.
     """
     if not sources:
@@ -189,7 +189,7 @@ def lint(
 
 
 def in_places(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings by path and place."""
+    """Return findings sorted by path and place."""
     return tuple(sorted(findings, key=lambda finding: (finding.path, finding.line, finding.column, finding.code)))
 
 
@@ -243,7 +243,7 @@ def _unsuppressed(
 def _source_lines(findings: Iterable[Finding], sources: Sequence[SourceFile]) -> dict[tuple[Path, int], str]:
     """Return the text of the lines that findings point at.
 
-    Memory stays out of logs, and so does what lies outside of the store.
+    Memory stays out of logs, and so do files outside the store.
     """
     wanted: dict[Path, set[int]] = {}
     for finding in findings:
@@ -275,7 +275,7 @@ def _numbered(path: Path, last: int) -> Iterable[tuple[int, str]]:
 
 
 def _archive_findings(sources: Sequence[SourceFile], *, cached: bool) -> list[Finding]:
-    """Return what is wrong in the given shards of one store; an id may conflict with a line of any other shard."""
+    """Return the faults in the given shards of one store; an id may conflict with a line of any other shard."""
     root = sources[0].root
     paths = sorted({source.path for source in sources} | shards_of(root))
     key = digest(repr((program_key(), [(str(path), _shard_digest(path)) for path in paths])).encode())
@@ -294,7 +294,7 @@ def _archive_findings(sources: Sequence[SourceFile], *, cached: bool) -> list[Fi
 
 
 def _shard_digest(path: Path) -> str:
-    """Return what names the content of a shard; a link is not followed. Read in pieces, because it may be large."""
+    """Return the digest of a shard, read in pieces, because it may be large; a link is not followed."""
     if path.is_symlink():
         return "link"
     with opened_shard(path) as file:
@@ -323,11 +323,11 @@ class StoreFiles:
         self._cache = LintCache(root if cached else None)
 
     def results(self) -> dict[Path, FileFindings]:
-        """Return what is found in each file; suppressions are not applied yet.
+        """Return the findings in each file; suppressions are not applied yet.
 
         Raises:
-            StoreFault: The store is of a newer format.
-            UsageError: There is no commit to compare with, of those that a person named.
+            StoreFault: The store has a newer format.
+            UsageError: A commit named by a person does not exist.
         """
         contents, results = self._read()
         program, repository = program_key(), known_git_folder(self.root)
@@ -346,7 +346,7 @@ class StoreFiles:
         return results | found
 
     def _read(self) -> tuple[dict[Path, bytes], dict[Path, FileFindings]]:
-        """Return the content of each file that can be read, and a finding for each other one."""
+        """Return the content of each readable file, and a finding for each other one."""
         contents: dict[Path, bytes] = {}
         results: dict[Path, FileFindings] = {}
         for source in self._sources:
@@ -401,7 +401,7 @@ class StoreFiles:
 
 
 def _checked_alone(source: SourceFile, content: bytes) -> list[Any]:
-    """Return what a file holds and what is found in it by itself, as it is kept."""
+    """Return a file's content and its own findings, in cached form."""
     from memkit.lint import rules
 
     file = rules.check_file(source, content)
@@ -409,7 +409,7 @@ def _checked_alone(source: SourceFile, content: bytes) -> list[Any]:
 
 
 def _file_of(source: SourceFile, content: bytes, kept: list[Any]) -> Checked:
-    """Return a file as it was checked."""
+    """Return a file in checked form."""
     data, *found = kept
     findings = unpacked_file(found, source.path)
     return Checked(source, content, data, findings.findings, findings.comments)

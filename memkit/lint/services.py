@@ -1,4 +1,4 @@
-"""The report in the forms of code hosts and continuous integration: SARIF, GitHub, GitLab, JUnit."""
+"""The report in the formats of code hosts and continuous integration: SARIF, GitHub, GitLab, JUnit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def sarif_report(report: LintReport) -> str:
-    """Return a SARIF log with one run; every rule is described in it, found or not."""
+    """Return a SARIF log with one run; it describes every rule, found or not."""
     order = {code: number for number, code in enumerate(RULES)}
     run = {
         "tool": {
@@ -33,7 +33,7 @@ def sarif_report(report: LintReport) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, report, order[finding.code]) for finding in report.findings],
     }
-    # Escapes keep control characters out of a terminal, and JSON readers give the same text back.
+    # Escapes keep control characters out of a terminal, and JSON readers restore the original text.
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=True)
 
 
@@ -110,7 +110,7 @@ def gitlab_report(report: LintReport) -> str:
 
 
 def junit_report(report: LintReport) -> str:
-    """Return JUnit XML: a case for each file, failed when anything was found in it."""
+    """Return JUnit XML: a test case for each file, failed if anything was found in it."""
     cases, wrong = [], faults(report.findings)
     for path in report.files:
         found = [finding for finding in wrong if finding.path == path]

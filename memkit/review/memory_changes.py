@@ -116,7 +116,7 @@ def compared_shards(before: StoreSide, after: StoreSide, changed: Iterable[str],
 
 
 def _shared(old: bytes, new: bytes) -> int:
-    """Return how many bytes both begin with, up to the end of a line: a shard that only grew is read from there."""
+    """Return the length of the common beginning, up to the end of a line: a shard that only grew is read from there."""
     return len(old) if new.startswith(old) and old.endswith(b"\n") else 0
 
 
@@ -146,7 +146,7 @@ def lines_about(side: StoreSide, ids: Collection[str], sealer: Sealer) -> Iterat
 SHARED = "shared"
 """The name of the memory that every user sees."""
 MOST_EVENTS = 200
-"""Events of one record whose effect is told one by one; of more, each would have to be weighed against all others."""
+"""The most events of one record whose effect is described; with more, each would need comparing with all others."""
 ARCHIVE = "archive"
 """The name of the subject about shards rather than anybody's memory."""
 

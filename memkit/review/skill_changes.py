@@ -115,7 +115,7 @@ def _costs(before: Sequence[str], after: Sequence[str]) -> list[list[float]]:
 
 
 def _distance(one: str, other: str) -> float:
-    """Return the cost of telling two texts as one: nothing for equals, more than both apart for strangers."""
+    """Return the cost of matching two texts: zero for equal ones, more than removal and insertion for unlike ones."""
     if one == other:
         return 0.0
     likeness = SequenceMatcher(None, _first_words(one), _first_words(other), autojunk=False).ratio()

@@ -46,7 +46,7 @@ class Title(NamedTuple):
 
 
 def difference_lines(found: Difference, limit: int) -> Iterator[str]:
-    """Yield one line for each change below its subject, at most ``limit`` of a subject; ! marks what needs a look."""
+    """Yield one line for each change below its subject, at most ``limit`` per subject; ! marks what needs a look."""
     yield f"From {end_name(found.before)} to {end_name(found.after)}: {summary(found)}"
     for subject in found.subjects:
         title = subject_title(subject)

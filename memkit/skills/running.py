@@ -245,7 +245,7 @@ class CheckResult:
 def run_checks(skill: Skill, root: Path, guard: Guard) -> Iterator[CheckResult]:
     """Yield the result of each check of ``skill`` in the store at ``root``.
 
-    A command runs in the store as a declared tool does: bounded in time and output, with its children, and with the
+    A command runs in the store as a declared tool does: limited in time and output, with its children, and with the
     skill's name, version and path as JSON on its standard input.
 
     Raises:

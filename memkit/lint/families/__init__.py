@@ -1,1 +1,1 @@
-"""The rules, a file for what belongs together: each with its text, its example, and the check that finds it."""
+"""The rules, one file per family: each with its text, its example, and the check that finds it."""

@@ -1,4 +1,4 @@
-"""The archive line by line, with the parser that memory itself reads with."""
+"""The archive line by line, with the parser that memory itself uses."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ShardLine:
 
 
 def check_archive(sources: Sequence[SourceFile]) -> Iterator[Finding]:
-    """Yield what is wrong in the shards of one store.
+    """Yield the faults in the shards of one store.
 
     An id may conflict with a line of any other shard, so all of the store's shards are read and only the findings of
     the given ones are yielded.
@@ -61,7 +61,7 @@ def check_archive(sources: Sequence[SourceFile]) -> Iterator[Finding]:
     seen: dict[str, tuple[int, Path, int]] = {}
     for path in sorted(given | shards_of(sources[0].root)):
         if _HEAD.fullmatch(path.relative_to(sources[0].root / "archive").as_posix()):
-            continue  # how far a writer is, which fsck compares
+            continue  # the heads of writers, which fsck compares
         if path in given and not _is_shard(path, sources[0].root):
             message = "This file is not a shard and is not read. Shards are archive/<YYYY-MM>/<writer>.jsonl."
             yield Finding("MKA007", message, path, 1)
@@ -127,9 +127,9 @@ def _found(code: str, message: str, line: ShardLine) -> Finding:
 
 
 def open_questions(root: Path, asked: Iterable[OpenQuestion], log: Log) -> Iterator[Finding]:
-    """Yield the questions that stand open in the archive of the store at ``root``, each where its last record stands.
+    """Yield the open questions in the archive of the store at ``root``, each at the place of its last record.
 
-    What stands open is looked up in the index of the archive, which notes what was compared; lint keeps none of it.
+    The open questions are looked up in the archive's index, which records comparisons; lint caches none of them.
     """
     places = [(question, f'"id":{json.dumps(max(question.ids))}'.encode()) for question in asked]
     for shard in sorted(log.shards()) if places else ():
@@ -141,17 +141,17 @@ def open_questions(root: Path, asked: Iterable[OpenQuestion], log: Log) -> Itera
 
 
 def tampered_lines(root: Path, damage: Iterable[ShardProblem]) -> Iterator[Finding]:
-    """Yield the lines that the archive of the store at ``root`` withholds or misses, as it told of them itself."""
+    """Yield the lines that the archive of the store at ``root`` reports as withheld or missing."""
     for one in damage:
         if one.code in (TAMPERED, MISSING):
             place = root / one.path
             said = f"{one.code}: {one.message} 'memkit fsck' says what to do."
-            # A shard that is gone has no place of its own.
+            # A missing shard has no place of its own.
             yield Finding(WITHHELD, said, place if place.is_file() else root / MANIFEST, max(1, one.line))
 
 
 def tracked_machine_folder(root: Path) -> Iterator[Finding]:
-    """Yield that git tracks the machine's folder of the store at ``root``; asked of git each time, and never kept."""
+    """Yield a finding if git tracks the machine's folder of the store at ``root``; git is asked each time."""
     if is_tracked(Git(root)):
         message = f"Git tracks {MACHINE}/, which holds sessions in clear text. {HOW_TO_CLEAN}"
         yield Finding("MKA008", message, root / MANIFEST, 1)

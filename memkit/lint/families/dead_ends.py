@@ -1,4 +1,4 @@
-"""What no plan can ever contain: impossible steps, methods that can never be used, tasks that never end."""
+"""Parts that no plan can ever contain: impossible steps, methods that can never be used, tasks that never end."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from memkit.runtime.htn.verification.evaluation import compared
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong, with the path of the key that it stands under in the YAML form."""
+    """One fault, with the path of its key in the YAML form."""
 
     code: str
     message: str
     path: Path
     at_key: bool = False
-    """Whether the key at the end of the path is meant, and not what stands behind it."""
+    """Whether the key at the end of the path is meant, and not its value."""
     slip: tuple[str, str] | None = None
-    """The name that is wrong, and the one that was probably meant."""
+    """The wrong name, and the one that was probably meant."""
 
 
 def ending_faults(domain: Domain) -> Iterator[Fault]:
     """Yield what no plan can ever contain.
 
-    A task that only its declaration names may be done by a method that is learned, so nothing is said of it.
+    A task that is only declared may be accomplished by a method learned later, so it is not reported.
     """
     operators = {operator.name: operator for operator in domain.operators}
     never: dict[str, str] = {}
-    """What can never be done, by its name, and why."""
+    """What can never be done, by name, and why."""
     for number, operator in enumerate(domain.operators):
         if why := contradiction(operator.preconditions):
             never[operator.name] = why
@@ -65,7 +65,7 @@ def ending_faults(domain: Domain) -> Iterator[Fault]:
 
 
 def _spread(domain: Domain, dead: dict[int, str], never: dict[str, str]) -> None:
-    """Add the methods with a step that can never be done, and the tasks all of whose methods are such."""
+    """Add the methods with an impossible step, and the tasks whose methods are all impossible."""
     callers = _callers(domain.methods)
     left = Counter(method.task for method in domain.methods)
     waiting = deque(never)
@@ -96,7 +96,7 @@ def _callers(methods: Sequence[Method]) -> dict[str, list[int]]:
 
 
 def _endless(domain: Domain, dead: Mapping[int, str], never: set[str]) -> Iterator[Fault]:
-    """Yield each task that leads back to itself whatever methods are chosen."""
+    """Yield each task that leads back to itself whichever methods are chosen."""
     methods: dict[str, list[Method]] = {}
     for number, method in enumerate(domain.methods):
         if number not in dead:
@@ -113,7 +113,7 @@ def _endless(domain: Domain, dead: Mapping[int, str], never: set[str]) -> Iterat
 
 
 def _ending(methods: Sequence[Method], tasks: set[str]) -> set[str]:
-    """Return those of the tasks that some choice of methods brings to an end."""
+    """Return those of the tasks that some choice of methods completes."""
     callers = _callers(methods)
     missing = [len(tasks.intersection(_names(method))) for method in methods]
     waiting = deque(method.task for method, count in zip(methods, missing, strict=True) if not count)
@@ -149,7 +149,7 @@ def _names(method: Method) -> list[str]:
 
 
 def _obstacle(method: Method, operators: Mapping[str, Operator]) -> str | None:
-    """Return why a method's conditions or the steps at its beginning rule each other out."""
+    """Return why a method's conditions or its first steps exclude each other."""
     if why := contradiction(method.preconditions):
         return why
     if method.ordering is not None:
@@ -158,14 +158,14 @@ def _obstacle(method: Method, operators: Mapping[str, Operator]) -> str | None:
     for step in method.steps:
         operator = operators.get(str(step[0]))
         if operator is None:
-            return None  # what other methods do there is open
+            return None  # what other methods do there is unknown
         if why := known.take(operator, step):
             return f"when '{term_text(step)}' comes, {why}"
     return None
 
 
 class _Known:
-    """What is certain while the steps of a method are taken one after the other."""
+    """The facts that are certain while the steps of a method are taken one after another."""
 
     def __init__(self, method: Method) -> None:
         parts = list(conjuncts(method.preconditions))
@@ -193,7 +193,7 @@ class _Known:
         return None
 
     def _forget(self, changed: Term) -> None:
-        """Drop what a change may have made otherwise: every fact that could be the same one."""
+        """Drop what a change may have affected: every fact that could be the same one."""
         self.facts = {atom: holds for atom, holds in self.facts.items() if not _may_be(atom, changed)}
 
 
@@ -212,7 +212,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 def contradiction(conditions: Iterable[Condition]) -> str | None:
-    """Return in words why no state makes all of the conditions hold, or None where that cannot be shown."""
+    """Return in words why no state satisfies all of the conditions, or None if that cannot be shown."""
     found = list(conjuncts(conditions))
     classes = _classes(found)
     if isinstance(classes, str):
@@ -222,12 +222,12 @@ def contradiction(conditions: Iterable[Condition]) -> str | None:
 
 
 def is_quantified(condition: Condition) -> bool:
-    """Return whether a condition has variables of its own, which other names for its variables could hide."""
+    """Return whether a condition has variables of its own, which a renaming of its variables could hide."""
     return any(isinstance(each, ForAll | Exists) for each in walk([condition]))
 
 
 def _classes(conditions: Iterable[Condition]) -> Mapping[str, Any] | str:
-    """Return what each variable must be the same as; a sentence where two different objects must be one."""
+    """Return the required equal of each variable; a sentence if two different objects would have to be equal."""
     same: dict[str, Any] = {}
 
     def end(part: Any) -> Any:
@@ -267,7 +267,7 @@ def _of_facts(conditions: Iterable[Condition]) -> str | None:
 
 
 def _of_numbers(conditions: Iterable[Condition]) -> str | None:
-    """Return why comparisons with literals leave no value for a fluent; neither form of one holds without a value."""
+    """Return why comparisons with literals leave no value for a fluent; either form of one is false without a value."""
     bounds: dict[Term, list[tuple[str, int | float]]] = {}
     for condition in conditions:
         if not isinstance(condition, Compare):
@@ -295,7 +295,7 @@ def _of_numbers(conditions: Iterable[Condition]) -> str | None:
 
 
 def _leaves_a_value(bounds: Sequence[tuple[str, int | float]]) -> bool:
-    """Return whether some number keeps to all bounds: one of them, or one between the narrowest."""
+    """Return whether some number satisfies all bounds: one of them, or one between the narrowest."""
     values = sorted({value for _, value in bounds})
     between = [(one + other) / 2 for one, other in pairwise(values)]
     tries = [*values, *between, values[0] - 1, values[-1] + 1]
@@ -303,7 +303,7 @@ def _leaves_a_value(bounds: Sequence[tuple[str, int | float]]) -> bool:
 
 
 def _of_parts(conditions: Sequence[Condition]) -> str | None:
-    """Return why a disjunction has no part, or an "exists" nothing, that could hold beside the other conditions."""
+    """Return why no part of a disjunction, or no object for an "exists", could satisfy the other conditions."""
     plain = [condition for condition in conditions if not isinstance(condition, Some | Exists)]
     for condition in conditions:
         if isinstance(condition, Exists) and (why := contradiction([condition.condition])):

@@ -29,7 +29,7 @@ _ORIGIN = ("task", "provider", "at")
 
 
 def learned_methods(file: Checked) -> Iterator[Finding]:
-    """Yield what is wrong in a file of learned methods, whatever its domain is."""
+    """Yield the faults in a file of learned methods, whatever its domain is."""
     data = file.document.data
     findings = check(data, load_schema("learned"))
     for finding in findings:
@@ -58,7 +58,7 @@ def _entry_rules(file: Checked, entry: Mapping[str, Any], number: int) -> Iterat
 
 
 def unfit_lessons(files: Collection) -> Iterator[Finding]:
-    """Yield each learned method and each problem that does not fit its domain; one that is broken is told already."""
+    """Yield each learned method and each problem that does not fit its domain; broken ones are reported elsewhere."""
     domains: dict[str, Domain | NotFound | None] = {}
     for file in files.files:
         if file.source.kind not in ("learned", "problem") or not file.is_usable:
@@ -142,7 +142,7 @@ _SECTIONS = {"operators": ":action", "methods": ":method"}
 
 
 def of_domain(file: Checked) -> Iterator[Finding]:
-    """Yield what keeps a domain from loading, or else what cannot be planned with in it."""
+    """Yield what prevents a domain from loading, or else what cannot be planned with in it."""
     if file.source.kind == "hddl":
         yield from _in_hddl(file)
         return
@@ -159,12 +159,12 @@ def of_domain(file: Checked) -> Iterator[Finding]:
 
 
 def of_learned(file: Checked) -> Iterator[Finding]:
-    """Yield what is wrong in a file of learned methods, whatever its domain is."""
+    """Yield the faults in a file of learned methods, whatever its domain is."""
     yield from learned_methods(file)
 
 
 def of_problem(file: Checked) -> Iterator[Finding]:
-    """Yield what is wrong in the shape of a recorded problem."""
+    """Yield the faults in the shape of a recorded problem."""
     for finding in check(file.document.data, load_schema("problem")):
         yield file.found("MKD019", finding.message, finding.path, at_key=finding.at_key)
 
@@ -176,7 +176,7 @@ def unfit(files: Collection) -> Iterator[Finding]:
 
 
 def unbound_operators(files: Collection) -> Iterator[Finding]:
-    """Yield each operator that is carried out by a tool which nothing declares."""
+    """Yield each operator that is carried out by an undeclared tool."""
     declared = {*files.tools, *MEMORY_TOOLS}
     for file in files.domains.values() if files.tools else ():  # a store that declares none leaves tools to its host
         for number, operator in enumerate(file.data.get("operators", ())):
@@ -218,7 +218,7 @@ def _placed(fault: Fault, file: Checked) -> Finding:
 
 
 def _offset(fault: Fault, domain: Domain, text: str) -> int:
-    """Return where the definition begins that a fault is in; names of HDDL are the same in capital letters."""
+    """Return the start of the definition that contains a fault; names in HDDL are case-insensitive."""
     section, key = fault.path[0], fault.path[1]
     if section in _SECTIONS and isinstance(key, int):
         name = domain.operators[key].name if section == "operators" else domain.methods[key].name

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a pattern that is broken over lines is harder to check than a long one)
-"""What takes private data out: a source and a way out, in one step or over several."""
+"""Exfiltration of private data: a source and a way out, in one step or over several."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ SENDS_WITH = (
     "curl", "wget", "http", "ftp://", "nc", "netcat", "socat", "telnet", "/dev/tcp/", "@", "$", "`", ".post", ".put",
     "urlopen", "method", "sendbeacon", "gist", "acl", "subdomain",
 )  # fmt: skip
-"""One of these stands in whatever ``SENDS`` finds; most texts have none, and need not be searched."""
+"""Anything that ``SENDS`` finds contains one of these; most texts have none, and need not be searched."""
 _NC = re.compile(r"\bnc(?:at)?\s")
-"""``since`` and ``once`` hold the shortest of them."""
+"""``since`` and ``once`` contain the shortest of them."""
 
 _SENDING = re.compile(
     r"\b(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|beacon|push|copy|deliver|share|publish|report|mirror|sync"
@@ -51,7 +51,7 @@ _OUTSIDE = re.compile(
 )
 
 _REACH = 200
-"""How far after its verb the address may stand."""
+"""The greatest distance between the verb and the address."""
 
 _SENT = r"(?:send|post|upload|transmit|forward|e-?mail|exfiltrate|leak|submit|push|copy|share|publish|append|include|encode|embed|put|attach)"
 _PRONOUN = re.compile(rf"{_SENT}\s+(?:them|it|all|everything|copies|a copy|the (?:contents?|results?|list|text))\b")
@@ -78,7 +78,7 @@ _TOOLS: dict[str, re.Pattern[str]] = {
 
 
 def sending_steps(texts: Sequence[Text]) -> Iterator[tuple[Text, int, int, str]]:
-    """Yield each way out by which a skill is told to take private data, with what it takes."""
+    """Yield each way out by which a skill is told to take private data, with the data."""
     told = [text for text in texts if text.is_told]
     ways = [(text, list(_ways_out(text.reading))) for text in told]
     if not any(spans for _, spans in ways):
@@ -93,7 +93,7 @@ def sending_steps(texts: Sequence[Text]) -> Iterator[tuple[Text, int, int, str]]
 
 
 def _ways_out(reading: str) -> Iterator[tuple[int, int]]:
-    """Yield where something is sent to an address, as a command or in words."""
+    """Yield the places where something is sent to an address, as a command or in words."""
     words = [word for word in SENDS_WITH if word in reading]
     if words and (words != ["nc"] or _NC.search(reading)):
         yield from (match.span() for match in SENDS.finditer(reading))
@@ -130,7 +130,7 @@ def _first_private(text: Text) -> Iterator[re.Match[str]]:
 
 
 def _taken(text: Text, start: int, end: int, sources: Sequence[tuple[Text, re.Match[str]]]) -> str:
-    """Return what of a person's is taken out by a way, or nothing: a token that opens the door is not taken out."""
+    """Return which private data a way out takes, or an empty text: a token for access is not taken out."""
     sentence_start = max(text.reading.rfind("\n\n", 0, start), start - 240, 0)
     near = text.reading[sentence_start : end + 80]
     for match in PRIVATE.finditer(near):
@@ -157,7 +157,7 @@ _GATHERS = re.compile(
 
 
 def _leads_outside(way: str) -> bool:
-    """Return whether a way out names an address that is not the reader's own machine."""
+    """Return whether a way out names an address other than the reader's own machine."""
     return not re.search(r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|10\.|192\.168\.)", way) and bool(
         re.search(
             r"https?://|@[\w-]+\.|webhook|pastebin|gist|ngrok|requestbin|transfer\.sh|telegram|/dev/tcp|\bnc\b|scp|rsync|external|remote|third|outside|attacker|collect",

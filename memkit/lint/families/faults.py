@@ -1,4 +1,4 @@
-"""Everything that is found in a domain by looking at it as a whole: only what holds for every problem is said."""
+"""Faults found by examining a domain as a whole: only those that exist for every problem are reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from memkit.runtime.htn.verification.verify import unified
 
 
 def domain_faults(domain: Domain) -> Iterator[Fault]:
-    """Yield what is wrong in a domain that loads; nothing that depends on the problem."""
+    """Yield the faults of a domain that loads; none that depend on the problem."""
     yield from call_faults(domain)
     yield from ending_faults(domain)
     yield from shadowed_methods(domain)
@@ -38,9 +38,9 @@ def domain_faults(domain: Domain) -> Iterator[Fault]:
 
 
 def call_faults(domain: Domain) -> Iterator[Fault]:
-    """Yield each subtask that nothing does, and each variable for which every object is tried."""
+    """Yield each subtask that nothing accomplishes, and each variable for which every object is tried."""
     known = {operator.name for operator in domain.operators} | {method.task for method in domain.methods}
-    known |= set(domain.tasks)  # what is declared may be done by a method that is learned
+    known |= set(domain.tasks)  # a declared task may be accomplished by a method learned later
     for number, method in enumerate(domain.methods):
         for place, step in enumerate(method.steps):
             if step[0] not in known:
@@ -54,7 +54,7 @@ def call_faults(domain: Domain) -> Iterator[Fault]:
 
 
 def _free_variables(method: Method, path: Path) -> Iterator[Fault]:
-    """Yield the variables that are no argument of the task, of no declared type, and in no fact that must hold."""
+    """Yield the variables that are not arguments of the task, have no declared type, and are in no required fact."""
     bound = {arg for arg in method.head.args if is_variable(arg)} | {each.name for each in method.variables}
     for condition in walk(method.preconditions):
         if isinstance(condition, Literal) and condition.positive:
@@ -72,7 +72,7 @@ def _free_variables(method: Method, path: Path) -> Iterator[Fault]:
 
 
 def _uses(method: Method) -> dict[str, Path]:
-    """Return each variable with the first place that uses it."""
+    """Return each variable with its first use."""
     found: dict[str, Path] = {}
     for place, step in enumerate(method.steps):
         for name in variables_of(step):
@@ -107,7 +107,7 @@ def _taken_back(operator: Operator) -> Iterator[tuple[Term, Path]]:
 
 
 def unused_declarations(domain: Domain) -> Iterator[Fault]:
-    """Yield each declaration without which the domain would be the same."""
+    """Yield each declaration that could be removed without changing the domain."""
     use = _Use(domain)
     for name in domain.predicates:
         if name not in use.predicates:
@@ -118,14 +118,14 @@ def unused_declarations(domain: Domain) -> Iterator[Fault]:
             message = f"No condition, no effect and no cost speaks of the function {name}."
             yield Fault("MKD015", message, ("functions", name), at_key=True)
     for name in domain.types:
-        # An object of a type can stand wherever a type above or below it is asked for.
+        # An object of a type can be used wherever a type above or below it is required.
         related = {*domain.types_above(name), *(each for each in domain.types if name in domain.types_above(each))}
         if related.isdisjoint(use.types):
             yield Fault("MKD015", f"Nothing takes an object of the type {name}.", ("types", name), at_key=True)
 
 
 class _Use:
-    """What the operators, methods and declarations of a domain speak of."""
+    """The names that a domain's operators, methods and declarations use."""
 
     def __init__(self, domain: Domain) -> None:
         self.predicates: set[str] = set()
@@ -174,15 +174,15 @@ class _Use:
 
 Binding = Mapping[str, Any]
 _MOST_TRIES = 2_000
-"""Renamings that are tried of one pair of methods; where more would be needed, nothing is said."""
+"""The most renamings tried for one pair of methods; if more are needed, nothing is reported."""
 
 
 def shadowed_methods(domain: Domain) -> Iterator[Fault]:
     """Yield each method with the earlier one that shadows it.
 
-    One shadows the other where it does the same task by the same subtasks in the same order, and each of its conditions
-    stands among the other's too, under one renaming of its variables that widens no type. Whatever plan the later one
-    leads to was tried before. Different subtasks shadow nothing, for a plan may fail behind them.
+    One shadows the other if it accomplishes the same task by the same subtasks in the same order, and each of its
+    conditions is among the other's too, under one renaming of its variables that widens no type. Whatever plan the
+    later one leads to was tried before. Different subtasks shadow nothing, because a plan may fail after them.
     """
     tried = sorted(range(len(domain.methods)), key=lambda number: domain.methods[number].learned)
     alike: dict[tuple[str, ...], list[int]] = {}
@@ -202,7 +202,7 @@ def shadowed_methods(domain: Domain) -> Iterator[Fault]:
 
 
 def _outline(method: Method) -> tuple[str, ...]:
-    """Return what two methods must have in common before it is worth to look closer."""
+    """Return what two methods must have in common before a closer look is worthwhile."""
     return (method.task, *(str(step[0]) for step in method.steps))
 
 
@@ -227,7 +227,7 @@ def _shadows(earlier: Method, later: Method, domain: Domain) -> bool:
         names = None if names is None else unified(one, other, names)
     if names is None:
         return False
-    # Facts first: they say what the variables of all other conditions stand for.
+    # Facts first: they determine the variables of all other conditions.
     wanted = sorted(conjuncts(earlier.preconditions), key=lambda each: not isinstance(each, Literal))
     given = set(map(str, conjuncts(later.preconditions)))
     tries = iter(range(_MOST_TRIES))
@@ -264,11 +264,11 @@ def _choices(condition: Condition, names: Binding, later: Method) -> Iterator[Bi
 
 
 def _fits(earlier: Method, later: Method, names: Binding, domain: Domain) -> bool:
-    """Return whether every value that the later method's variables may have fits the earlier one's types."""
+    """Return whether every possible value of the later method's variables fits the earlier one's types."""
     theirs = _types(later)
     for name, kind in _types(earlier).items():
         value = names.get(name)
-        if value is None:  # bound by nothing: whatever it is to be
+        if value is None:  # unbound: it may be anything
             return False
         own = theirs.get(value, ROOT_TYPE) if is_variable(value) else domain.objects.get(value, ROOT_TYPE)
         if kind not in domain.types_above(own):

@@ -1,7 +1,7 @@
-"""What a hostile skill tells an agent to do, and what it hides from the person who reviews it.
+"""What a hostile skill tells an agent to do, and what it hides from its reviewer.
 
 Detection is advice and structure is the defence: skills are changed by people, and policies decide every call. The
-rules look at what a text orders; a text that warns of an attack, or tells how one looks, is ordinary.
+rules look at what a text orders; a text that warns of an attack, or describes one, is ordinary.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ORDERS: Mapping[str, tuple[str, tuple[HostileOrder, ...]]] = {
     "MKS111": ("stay after the task", PERSISTENT),
     "MKS112": ("change what decides about its own calls", GOVERNED),
 }
-"""By rule, with what most of them order."""
+"""By rule, with what most of its patterns order."""
 _KEYWORDS = tuple(dict.fromkeys(word for _, known in _ORDERS.values() for order in known for word in order.landmarks))
 _PACKED = re.compile(r"(?<![\w+/=-])(?:[A-Za-z0-9+/_-]{24,8000}={0,2})(?![\w+/-])")
 
@@ -59,13 +59,13 @@ _SPACED = re.compile(r"(?<!\S)(?:\w ){2,}\w(?:$|[ ]{2,}|(?=[.,;:!?]))")
 """A word with a blank after every letter, and more than one after the word."""
 _SPELLED = re.compile(r"(?:\b\w[ .\-_*]){6,}")
 _BETWEEN_SIGNS = re.compile(r"[ .\-_*]\w[ .\-_*]\w[ .\-_*]")
-"""What stands in every such word, and is soon looked for."""
+"""Contained in every such word, and quick to search for."""
 _FOR_A_LETTER = re.compile(r"[013457@$](?<=[a-zA-Z].)(?=[a-zA-Z])")
 
 
 @dataclass(frozen=True)
 class Danger:
-    """One place in a file where a hostile skill shows itself."""
+    """One place in a file that shows a hostile skill."""
 
     code: str
     message: str
@@ -73,16 +73,16 @@ class Danger:
     """Offsets in the file's text."""
     end: int
     path: KeyPath = ()
-    """The value that it stands in, where it stands in one."""
+    """The value that contains it, if any."""
 
 
 def in_skill(file: Checked) -> Iterator[Finding]:
-    """Yield what in a skill a person must look at before an agent reads it."""
+    """Yield what a person must review in a skill before an agent reads it."""
     yield from _found(skill_dangers(file.document), file)
 
 
 def in_other_files(file: Checked) -> Iterator[Finding]:
-    """Yield what no file of a store may hold, skill or not."""
+    """Yield what no file of a store may contain, skill or not."""
     if file.source.path.suffix != ".csv":
         dangers = [*hidden_dangers(file.document, "MKY016"), *secret_dangers(file.document, "MKY015")]
         yield from _found(dangers, file)
@@ -94,7 +94,7 @@ def _found(dangers: Iterable[Danger], file: Checked) -> Iterator[Finding]:
 
 
 def skill_dangers(document: Document) -> list[Danger]:
-    """Return what in a skill a person must look at before an agent reads it, each place once."""
+    """Return what a person must review in a skill before an agent reads it, each place once."""
     texts = list(skill_texts(document))
     found = [*hidden_dangers(document, "MKS102"), *secret_dangers(document, "MKS107")]
     comments = [(start, read_text((), comment)) for start, comment in document_comments(document)]
@@ -114,7 +114,7 @@ def skill_dangers(document: Document) -> list[Danger]:
 
 
 def _possible_orders(readings: Sequence[str]) -> list[list[tuple[str, HostileOrder]]]:
-    """Return for each text the orders of which a keyword stands in it, found in one pass over all of them."""
+    """Return for each text the orders with a keyword in it, found in one pass over all texts."""
     ends = list(accumulate(len(reading) + 1 for reading in readings))
     marks = Landmarks("\n".join(readings), _KEYWORDS, in_words=True)
     possible: list[list[tuple[str, HostileOrder]]] = [[] for _ in readings]
@@ -126,7 +126,7 @@ def _possible_orders(readings: Sequence[str]) -> list[list[tuple[str, HostileOrd
 
 
 def hidden_dangers(document: Document, code: str) -> list[Danger]:
-    """Return the invisible characters of a file, as they are written and as they load."""
+    """Return the invisible characters of a file, both as written and as loaded."""
     written = [
         Danger(code, f"Invisible here: {what}.", start, end) for start, end, what in invisible_runs(document.text)
     ]
@@ -145,7 +145,7 @@ def hidden_dangers(document: Document, code: str) -> list[Danger]:
 
 
 def secret_dangers(document: Document, code: str) -> list[Danger]:
-    """Return the credentials in a file, comments included; what they are is said, and never the secret itself."""
+    """Return the credentials in a file, including comments; their kind is reported, never the secret itself."""
     found = [
         Danger(code, f"This looks like a secret ({item.kind.replace('_', ' ')}).", item.start, item.end)
         for item in find_secrets(document.text, frozenset({SECRET}))
@@ -160,7 +160,7 @@ _PLACEHOLDER = re.compile(
 
 
 def _is_placeholder(text: str) -> bool:
-    """Return whether a secret is plainly none; what follows an @ is the host and no part of it."""
+    """Return whether a secret is plainly a placeholder; the host after an @ is not part of it."""
     return _PLACEHOLDER.search(text.rpartition("@")[0] or text) is not None
 
 
@@ -197,7 +197,7 @@ def _ordered(order: HostileOrder, text: Text, code: str) -> tuple[int, int] | No
 def _over_two_steps(
     texts: Sequence[Text], orders: Iterable[tuple[str, HostileOrder]]
 ) -> Iterator[tuple[Text, str, int, int]]:
-    """Yield where a step runs the file that the step before it fetched."""
+    """Yield the places where a step runs a file that the previous step downloaded."""
     steps = [text for text in texts if text.path[:1] == ("steps",)]
     over_two = [(code, order) for code, order in orders if "(?P<file>" in order.source]
     for before, text in pairwise(steps):
@@ -216,12 +216,12 @@ def _over_two_steps(
 
 
 def _line(text: str, start: int, end: int) -> str:
-    """Return the whole line that a match begins on, to its end."""
+    """Return the whole first line of a match, to its end."""
     return text[text.rfind("\n", 0, start) + 1 : max(end, (text + "\n").index("\n", start))]
 
 
 def _packed(text: Text) -> Iterator[tuple[str, str, int, int]]:
-    """Yield base64 whose content is a command or an order."""
+    """Yield base64 that decodes to a command or an order."""
     for match in _PACKED.finditer(text.value):
         body = match[0].rstrip("=").replace("-", "+").replace("_", "/")
         try:
@@ -234,7 +234,7 @@ def _packed(text: Text) -> Iterator[tuple[str, str, int, int]]:
 
 
 def _disguised(text: Text) -> Iterator[tuple[str, str, int, int]]:
-    """Yield orders whose letters are spaced or replaced by digits, which no pattern on the plain text sees."""
+    """Yield orders whose letters are spaced or replaced by digits, which no pattern on the plain text matches."""
     plain = _SPACED.sub(lambda match: match[0].replace(" ", "") + " ", text.value)
     is_spelled = _BETWEEN_SIGNS.search(plain) and _SPELLED.search(plain)
     if plain == text.value and not is_spelled and not _FOR_A_LETTER.search(plain):
@@ -259,7 +259,7 @@ def _granted(document: Document) -> Iterator[Danger]:
 
 
 def _asked_tools(data: Any) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the tools that a skill requires, and those that it grants where another program reads it."""
+    """Yield the tools that a skill requires, and those that it grants itself in another program's field."""
     if not isinstance(data, dict):
         return
     front = data.get("front_matter")
@@ -279,7 +279,7 @@ def _placed(document: Document, text: Text, code: str, message: str, start: int,
 
 
 def _last(document: Document, offsets: Sequence[int], end: int) -> int:
-    """Return where a part ends in the file: behind its last character."""
+    """Return the end of a part in the file: after its last character."""
     return (
         max(offsets[end - 1] + 1, offsets[end] if offsets[end] - offsets[end - 1] <= 10 else 0) if end else offsets[0]
     )

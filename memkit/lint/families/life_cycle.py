@@ -1,4 +1,4 @@
-"""Versions and successors of skills and policies: what changed is said, and what is replaced says by what."""
+"""Versions and successors of skills and policies: changes are recorded, and successors are named."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEXT = {"policies/no_losses.yaml": POLICY.replace("no_deletes", "no_losses")}
 
 
 _ABOUT_ITSELF = frozenset({"version", "changelog", "tests"})
-"""What may change without a new version: it says nothing about how the skill or policy works."""
+"""Keys that may change without a new version: they do not affect how the skill or policy works."""
 
 _FAMILIES = {"skill": "MKS", "policy": "MKP"}
 
@@ -45,7 +45,7 @@ def in_file(file: Checked) -> Iterator[Finding]:
 
 
 def _is_told(version: str, entries: Any) -> bool:
-    """Return whether the change log tells of a version; a first version without a log has nothing to tell."""
+    """Return whether the change log has an entry for a version; a first version without a log needs none."""
     if not isinstance(entries, list) or not entries:
         return version in ("0.0.1", "0.1.0", "1.0.0")
     return any(isinstance(entry, Mapping) and entry.get("version") == version for entry in entries)
@@ -64,7 +64,7 @@ def beside_others(files: Collection) -> Iterator[Finding]:
 def _since(file: Checked, before: Mapping[str, Any], family: str, files: Collection) -> Iterator[Finding]:
     now = file.data
     old, new = before.get("version"), now.get("version")
-    if not isinstance(old, str) or new is None:  # it follows from git then
+    if not isinstance(old, str) or new is None:  # the version follows from git then
         return
     if _number(new) < _number(old):
         if files.is_rolled_back(file):
@@ -103,7 +103,7 @@ def _successors(known: Mapping[str, Checked], names: set[str], kind: str, family
 
 
 def _circle(start: str, known: Mapping[str, Checked]) -> list[str]:
-    """Return the names from ``start`` back to it, or nothing when its successors end."""
+    """Return the names from ``start`` back to it, or nothing if the chain of successors ends."""
     path = [start]
     while path[-1] in known:
         following = known[path[-1]].data.get("superseded_by")
@@ -116,14 +116,14 @@ def _circle(start: str, known: Mapping[str, Checked]) -> list[str]:
 
 
 _FOLDERS = ("skills", "policies")
-"""What has versions."""
+"""The folders of files with versions."""
 
 
 def committed_data(root: Path, contents: Mapping[str, bytes], commit: str) -> dict[str, Any]:
-    """Return the data of each file in ``contents`` that ``commit`` has otherwise; what did not load there is left out.
+    """Return the data of each file in ``contents`` that differs in ``commit``; files that failed to load are omitted.
 
     Raises:
-        EnvironmentFault: The store lies in no repository, or git fails.
+        EnvironmentFault: The store is not in a repository, or git fails.
         UsageError: There is no such commit.
     """
     from memkit.store.git import Git
@@ -138,7 +138,7 @@ def committed_data(root: Path, contents: Mapping[str, bytes], commit: str) -> di
 
 
 def stood_before(root: Path, commit: str, path: str, content: bytes) -> bool:
-    """Return whether ``commit``, or one before it, gave the file at ``path`` or took from it just this content."""
+    """Return whether ``commit``, or one before it, gave the file at ``path`` exactly this content or replaced it."""
     from memkit.store.git import Git
     from memkit.store.git_objects import GitObjects, blob_id
 
@@ -149,7 +149,7 @@ def stood_before(root: Path, commit: str, path: str, content: bytes) -> bool:
 
 
 def earlier_data(before: Mapping[str, bytes], contents: Mapping[str, bytes]) -> dict[str, Any]:
-    """Return the data of each file in ``contents`` that was otherwise ``before``; what did not load is left out."""
+    """Return the data of each file in ``contents`` that differed ``before``; files that did not load are omitted."""
     found: dict[str, Any] = {}
     for path, content in before.items():
         if path in contents and content != contents[path]:

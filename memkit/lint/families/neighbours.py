@@ -1,4 +1,4 @@
-"""A skill beside others: examples that another skill wins, and steps that a policy denies."""
+"""A skill beside others: examples that another skill matches better, and steps that a policy denies."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from memkit.runtime.guard.interface import MatchedPolicy, PolicySetError
 from memkit.store.yaml import KeyPath
 
 K1, B = 1.5, 0.75
-"""What ``rank_bm25`` uses."""
+"""The defaults of ``rank_bm25``."""
 
 MARGIN = 1.5
-"""So much better another skill must fit; less is chance."""
+"""The factor by which another skill must match better; less is chance."""
 
 _STOP = frozenset(
     """a an and are as at be by can do does for from how i if in is it its me my of on or our please that the there
@@ -30,7 +30,7 @@ _STOP = frozenset(
 
 @dataclass(frozen=True)
 class Ranked:
-    """A skill as it is found."""
+    """A skill as search finds it."""
 
     name: str
     counts: Mapping[str, int]
@@ -38,7 +38,7 @@ class Ranked:
 
 
 class Ranking:
-    """Every skill's words, by word, so that a request looks only at skills that share one with it."""
+    """Every skill's words, by word, so that a request examines only skills that share one with it."""
 
     def __init__(self, skills: Mapping[str, Mapping[str, Any]]) -> None:
         self.skills = [Ranked(name, counts, sum(counts.values())) for name, counts in sorted(_counted(skills))]
@@ -72,7 +72,7 @@ class Ranking:
         return found
 
     def _scored(self, word: str) -> list[tuple[str, float]]:
-        """Return what a word gives to each skill that has it; many requests share their words."""
+        """Return a word's contribution to each skill that has it; many requests share their words."""
         if word not in self._known:
             having = (self.skills[place] for place in self._having.get(word, ()))
             self._known[word] = [(one.name, self._score(word, one.counts[word], one.length)) for one in having]
@@ -85,7 +85,7 @@ class Ranking:
 
 
 def confused_examples(files: Collection) -> Iterator[Finding]:
-    """Yield each example whose input another skill fits better than the one that it is an example of."""
+    """Yield each example whose input another skill matches better than the example's own."""
     live = {name: file for name, file in files.skills.items() if not file.data.get("deprecated")}
     if len(live) < 2:
         return
@@ -105,14 +105,14 @@ def confused_examples(files: Collection) -> Iterator[Finding]:
 
 
 def _plainly_wins(ranking: Ranking, winner: str, own: str, asked: list[str], scores: Mapping[str, float]) -> bool:
-    """Return whether a person sees it, too: the other skill fits much better, by two words more and a third of all."""
+    """Return whether the win is plain to a person: a much better match, by two words and a third of all more."""
     shared = ranking.shared(winner, asked, own)
     more = shared - ranking.shared(own, asked, own)
     return scores[winner] >= MARGIN * scores.get(own, 0.0) and more >= 2 and shared * 3 >= len(set(asked))
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text that tell one skill from another; a number alone is none."""
+    """Return the words of a text that distinguish skills; a number alone does not count."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return [word for word in re.findall(r"[^\W_]+", plain) if word not in _STOP and not word.isnumeric()]
 
@@ -151,7 +151,7 @@ Call = tuple[str, Mapping[str, Any]]
 
 
 def denied_steps(files: Collection) -> Iterator[Finding]:
-    """Yield each step, or required tool, that a hard policy denies wherever no exception holds."""
+    """Yield each step, or required tool, that a hard policy denies unless an exception holds."""
     guard = _hard_guard(files)
     if guard is None:
         return
@@ -161,7 +161,7 @@ def denied_steps(files: Collection) -> Iterator[Finding]:
 
 
 def _hard_guard(files: Collection) -> Guard | None:
-    """Return the guard of the hard policies that deny; None where there are none or they do not compile together."""
+    """Return the guard of the hard policies that deny; None if there are none or they do not compile together."""
     data = [file.data for file in files.policies.values()]
     denying = [
         each for each in data if each["enforcement"] == "hard" and each.get("effect") == "deny" and "match" in each
@@ -189,7 +189,7 @@ def _in_skill(file: Checked, guard: Guard) -> Iterator[Finding]:
                 yield file.found("MKS501", message, ("steps", number), part=(start, end))
     for number, check in enumerate(file.data.get("checks", ())):
         path: KeyPath = ("checks", number, "run")
-        # A check without a command says itself what the policies shall decide, and 'skill check' asks them.
+        # A check without a command states itself what the policies shall decide, and 'skill check' asks them.
         command = check.get("run")
         verdict = _denial(guard, [(tool, {"command": command}) for tool in _shells(tools)]) if command else None
         if verdict:
@@ -197,7 +197,7 @@ def _in_skill(file: Checked, guard: Guard) -> Iterator[Finding]:
 
 
 def _denial(guard: Guard, calls: Sequence[Call]) -> MatchedPolicy | None:
-    """Return what surely denies one of the calls: prose that no shell could read is no command."""
+    """Return a certain denial of one of the calls: prose that no shell could parse is not a command."""
     for tool, args in calls:
         for finding in guard.decide(tool, args, {}).policies:
             if finding.effect == "deny" and not finding.opaque and "failed" not in finding.reason:

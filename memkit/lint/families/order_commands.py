@@ -1,7 +1,7 @@
 # ruff: noqa: E501 (a pattern that is broken over lines is harder to check than a long one)
 """Commands of hostile skills: what runs unseen, hidden in an encoding, with every right, or after the task.
 
-A pattern is tried only where one of its keywords stands, so that ordinary text costs next to nothing.
+A pattern is tried only where one of its keywords occurs, so that ordinary text costs next to nothing.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class HostileOrder:
     """One way to order something."""
 
     keywords: str
-    """One of these stands in the text, with bars between them; a bar alone is itself."""
+    """One of these occurs in the text, with bars between them; a bar alone is itself."""
     source: str
     says: str = ""
-    """What the matched words order, where that is not what most of their rule do."""
+    """What the matched words order, if it differs from most patterns of the rule."""
     unless: str = ""
     """What makes the matched words ordinary."""
 
     def may_match(self, reading: str) -> bool:
-        """Return whether one of the keywords stands in a text."""
+        """Return whether one of the keywords occurs in a text."""
         return any(map(reading.__contains__, self.words))
 
     @cached_property
@@ -36,7 +36,7 @@ class HostileOrder:
 
     @cached_property
     def landmarks(self) -> Words:
-        """Return the keywords as they stand in a folded text."""
+        """Return the keywords as they occur in a folded text."""
         return tuple(map(folded, self.words))
 
     @cached_property
@@ -46,25 +46,25 @@ class HostileOrder:
 
     @cached_property
     def exception(self) -> re.Pattern[str] | None:
-        """Return what makes the matched words ordinary, compiled."""
+        """Return the pattern of what makes the matched words ordinary, compiled."""
         return re.compile(self.unless) if self.unless else None
 
 
 GAP = r"(?:[^\n;]|\\\n|\n(?=\s*\|)){0,400}?"
-"""What may stand inside of one command; a line may go on after a backslash or before a pipe."""
+"""What may occur inside one command; a line may continue after a backslash or before a pipe."""
 
 FETCH = r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|lwp-download|http(?:ie|s)?|lynx|downloadstring|urlopen)\b"
 SHELL = r"(?:\S{0,60}/)?(?:ba|z|da|k|tc|c|fi|a)?sh\b|(?:\S{0,60}/)?(?:python[\d.]*|perl|ruby|node|php|deno|bun|osascript|pwsh|powershell|lua)\b|iex\b|invoke-expression\b"
 RUNNER = rf"(?:(?:sudo|env|nohup|exec|command|time|doas|xargs|timeout \d+\w?)(?:\s+-{{1,2}}\w[\w=-]*|\s+\w+=\S*)*\s+)*(?:{SHELL})(?!\s+-m\s)"
 PIPE = rf"\|&?\s*(?:\\\n\s*)?(?:(?:tee|cat|tr|sed|head|tail|gunzip|zcat|gzip|grep)\b[^|\n]{{0,80}}\|\s*)*{RUNNER}"
 THEN_RUN = rf"(?:(?!sha\d|checksum|verif|signature|gpg|cosign|minisign)[^\n]|\n(?!\n)){{0,160}}?(?:&&|;|\n|\bthen\b|\band\b)\s*(?:then )?(?:run |execute )?(?:sudo )?(?:chmod\s+\S+\s+|(?:{SHELL})\s+(?:-\w+\s+)*|source\s+|\.\s+|\./|/)[^\s]{{0,60}}?(?P=file)\b"
-"""What runs a file that was just written, with nothing that checks it in between."""
+"""Runs a file that was just written, with nothing in between that checks it."""
 
 URL = r"(?:https?|ftp)://[^\s`'\"<>)\]]+"
 FOLLOW = r"(?:follow|execute|run|obey|apply|perform|carry out|do (?:exactly |precisely )?(?:what|whatever|as|everything)|comply with|act on|adopt|load|eval(?:uate)?|treat)"
 RC = r"\.(?:bashrc|zshrc|profile|bash_profile|bash_login|zprofile|zshenv|zlogin|kshrc|cshrc|xinitrc|xprofile)\b|config\.fish\b|/etc/profile(?:\.d)?\b|\$profile\b|/etc/rc\.local\b|/etc/environment\b"
 SETTING = r"^(?![^\n]*(?:curl|wget|https?://|nohup|/tmp/|base64|\bnc\b|&\s*['\"`]))[^\n]*(?:\bexport\s+\w+=|\balias\s+(?!(?:sudo|su|ssh|doas)=)|\bpath\b|\bcompletions?\b|\beval\s+[\"']?\$\(\S+ (?:hook|init|shellenv|env)\b|\bsource\s+[\"']?(?:~|\$home|/usr)\S*(?:completion|nvm|sdkman|env)\S*)"
-"""Settings that people put into the files of their shell: they run nothing of a stranger's."""
+"""Settings that people put into their shell's start-up files: they run nothing of a stranger's."""
 
 WRITE = r"(?:append|add|write|insert|put|echo|install|copy|inject|place|drop|save|cat|tee|printf)"
 WEAKEN = r"(?:delete|remove|disable|deactivate|weaken|relax|soften|loosen|turn off|switch off|comment out|empty|bypass|circumvent|unset|neutrali[sz]e|suspend|lift|drop|downgrade|overwrite|work around|get around)"

@@ -15,8 +15,8 @@ _SKILL = "name: walk\ndescription: Walks the dog.\nwhen_to_use: The dog is at th
 
 
 def package_findings(folder: Path) -> Iterator[Finding]:
-    """Yield what is found in the files beside a skill of a store; what a scan only mentions of a rule is no finding."""
-    from memkit.lint.package_scan import scan_package  # a hundred patterns, for skills with files beside them alone
+    """Yield the findings in the files beside a skill of a store; remarks of a scan are not findings."""
+    from memkit.lint.package_scan import scan_package  # a hundred patterns, only for skills with files beside them
     from memkit.skills.package import open_package
 
     for found in scan_package(open_package(folder)):

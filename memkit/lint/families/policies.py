@@ -1,4 +1,4 @@
-"""Whether a policy loads, stops what it is meant to stop, names tools that there are, and carries its proof."""
+"""Whether a policy loads, stops what it is meant to stop, names existing tools, and carries its proof."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMORY_TOOLS = frozenset(
     """archival_memory_insert archival_memory_search core_memory_append core_memory_replace conversation_search
     plan_task propose_subtasks evolve_expression""".split()  # noqa: SIM905
 )
-"""What every agent has."""
+"""Tools that every agent has."""
 
 WELL_KNOWN = frozenset(
     """apply apply_patch ask_user ask_user_question bash bash_output browser browser_click browser_navigate calendar
@@ -46,7 +46,7 @@ def tool_names(files: Collection) -> Iterator[Finding]:
     used = {*files.tools, *MEMORY_TOOLS, *WELL_KNOWN}
     used.update(tool for file in skills for tool in file.data.get("required_tools", ()) if isinstance(tool, str))
     used.update(str(each["tool"]) for file in domains for each in file.data.get("operators", ()) if "tool" in each)
-    # Who writes a test of a policy knows the tool that it calls.
+    # The author of a policy's test knows the tool that it calls.
     tried = {test["call"]["tool"] for file in policies for test in file.data.get("tests", ())}
     tried.update(tool for table in files.tables for tool in table.data["tools"])
     for file in policies:
@@ -57,7 +57,7 @@ def tool_names(files: Collection) -> Iterator[Finding]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that ``word`` is a slip of the keys away from, or nothing.
+    """Return the known word that ``word`` is probably a misspelling of, or an empty text.
 
     >>> nearest("bsah", ["bash", "python"])
     'bash'
@@ -83,7 +83,7 @@ def distance(one: str, other: str) -> int:
 
 
 def named_nowhere(file: Checked, code: str, message: str, path: KeyPath, near: str) -> Finding:
-    """Return the finding about a name that no tool has, with the nearest one in its place as an edit."""
+    """Return the finding about a name that no tool has, with the nearest one as an edit."""
     edit = None
     if near:
         start, end = file.document.spans[path]
@@ -101,7 +101,7 @@ def _literal_tools(match: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _names(condition: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the names that a condition on the tool spells out; what is negated or a pattern names none."""
+    """Yield the names that a condition on the tool spells out; negations and patterns name none."""
     if isinstance(condition, str) and not any(char in condition for char in "*?["):
         yield path, condition
     elif isinstance(condition, list):
@@ -125,7 +125,7 @@ _CODES = SchemaCodes("MKP001", "MKP002", "MKP004", "MKP005")
 
 
 def in_file(file: Checked) -> Iterator[Finding]:
-    """Yield what one policy shows; what needs its match only where that compiles."""
+    """Yield the findings of one policy; those that need its match only if that compiles."""
     found = list(against_schema(policy_findings(file.document, file.name), file, _CODES))
     yield from found
     data = file.document.data
@@ -139,7 +139,7 @@ def in_file(file: Checked) -> Iterator[Finding]:
 
 
 def test_table(file: Checked) -> Iterator[Finding]:
-    """Note what a table of tests is about, or yield why it cannot be read."""
+    """Record what a table of tests is about, or yield why it cannot be read."""
     try:
         rows = load_table(file.source.path)
     except UsageError as error:
@@ -183,7 +183,7 @@ def _about_the_match(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding
 
 
 def _outgrowing(file: Checked, condition: Any, place: KeyPath) -> Iterator[Finding]:
-    """Yield each regular expression whose table of steps outgrows its room."""
+    """Yield each regular expression whose transition table exceeds its limit."""
     if isinstance(condition, Mapping):
         for key, value in condition.items():
             if key == "regex" and outgrows_its_room(value):
@@ -200,7 +200,7 @@ def _outgrowing(file: Checked, condition: Any, place: KeyPath) -> Iterator[Findi
 
 @lru_cache(maxsize=4096)
 def outgrows_its_room(pattern: str) -> bool:
-    """Return whether a regular expression explodes, which takes a count in braces."""
+    """Return whether a regular expression explodes in size, which takes a count in braces."""
     from memkit.runtime.guard.dfa import Dfa
     from memkit.runtime.guard.regex import compile_regex
 

@@ -50,7 +50,7 @@ _SAYS_NOTHING = frozenset(
 
 
 def content_words(text: str) -> set[str]:
-    """Return the words of a text that say something, without their endings."""
+    """Return the significant words of a text, without their endings."""
     return {_stem(word) for word in re.findall(r"[^\W_]+", text.casefold()) if word not in _EMPTY}
 
 
@@ -136,35 +136,35 @@ _KIN = tuple(
         "insert append create add store save write import make supersede",
     )
 )
-"""Words that say the same work: a tool called edit_file is used by a step that renames."""
+"""Words for the same work: a tool called edit_file is used by a step that renames."""
 
 _CODES = SchemaCodes("MKS001", "MKS002", "MKS003")
 
 
 def schema(file: Checked) -> Iterator[Finding]:
-    """Yield where a skill does not have the shape of one."""
+    """Yield the places where a skill does not have the required shape."""
     yield from against_schema(skill_findings(file.document, file.name), file, _CODES)
 
 
 def texts_of(value: Any) -> list[str]:
-    """Return a text or a list of texts as a list; what is no text is left out."""
+    """Return a text or a list of texts as a list; other values are left out."""
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, str)]
 
 
 def code_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where code stands in a text."""
+    """Yield the positions of code in a text."""
     for match in _CODE.finditer(text):
         yield match.span(1) if match[1] is not None else match.span(2)
 
 
 def is_shell_tool(tool: str) -> bool:
-    """Return whether a tool runs commands, by its name."""
+    """Return whether a tool runs commands, judging by its name."""
     return _SHELL_TOOL.search(tool) is not None
 
 
 def routing(file: Checked) -> Iterator[Finding]:
-    """Yield what keeps an agent from choosing the skill when it is needed."""
+    """Yield what prevents an agent from choosing the skill when it is needed."""
     data = _map(file.document.data)
     description, when = data.get("description"), texts_of(data.get("when_to_use"))
     if not isinstance(description, str) or not description.strip():
@@ -205,7 +205,7 @@ def unused_tools(file: Checked) -> Iterator[Finding]:
 
 
 def _is_used(tool: str, told: Sequence[str]) -> bool:
-    """Return whether a text names the tool, says what its name says, or, for a shell, has a command."""
+    """Return whether a text names the tool, says what its name says, or, for a shell, contains a command."""
     if any(tool.casefold() in text.casefold() for text in told):
         return True
     if is_shell_tool(tool) and any(_COMMAND.search(text) for text in told):
@@ -216,7 +216,7 @@ def _is_used(tool: str, told: Sequence[str]) -> bool:
 
 
 def unchecked_steps(file: Checked) -> Iterator[Finding]:
-    """Yield each step that destroys something, where nobody is asked and nothing is made sure of."""
+    """Yield each step that destroys something, unless somebody is asked or something is checked first."""
     data = _map(file.document.data)
     steps = data.get("steps")
     if not isinstance(steps, list):

@@ -1,4 +1,4 @@
-"""What any YAML file of a store may be faulted for: how it is written, what misfits its schema, what it may run."""
+"""Faults of any YAML file in a store: how it is written, what does not fit its schema, what it may run."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _GOOD = _HEAD + "steps: [Find the lead]\n"
 
 @dataclass(frozen=True)
 class SchemaCodes:
-    """The rules that a kind of file answers with where it does not fit its schema."""
+    """The rules to report if a kind of file does not fit its schema."""
 
     invalid: str
     name: str
     unknown_key: str
     senseless: str = ""
-    """For what has the right shape and still cannot be used."""
+    """For a value of the right shape that still cannot be used."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """For findings of certain kinds."""
 
@@ -47,7 +47,7 @@ class SchemaCodes:
 
 
 def against_schema(found: Iterable[SchemaFinding], file: Checked, codes: SchemaCodes) -> Iterator[Finding]:
-    """Yield where a file does not fit its schema, each place under the rule of its kind."""
+    """Yield the places where a file does not fit its schema, each under the rule of its kind."""
     for finding in found:
         line, column = finding.position(file.document)
         edit = _renamed(finding, file)
@@ -58,7 +58,7 @@ _SETTINGS = SchemaCodes("MKY013", "MKY013", "MKY014")
 
 
 def settings(file: Checked) -> Iterator[Finding]:
-    """Yield what memkit.yaml says that no setting is; raises ``StoreFault`` where a newer memkit wrote it."""
+    """Yield entries of memkit.yaml that are not settings; raise ``StoreFault`` if a newer memkit wrote it."""
     data = file.document.data
     if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
         raise StoreFault(f"{file.source.path} has format {data['format']}, newer than {FORMAT}. Upgrade memkit-agent.")
@@ -66,7 +66,7 @@ def settings(file: Checked) -> Iterator[Finding]:
 
 
 def as_written(file: Checked) -> Iterator[Finding]:
-    """Yield what the reader of YAML noted in a file that loads."""
+    """Yield the YAML reader's remarks on a file that loads."""
     for finding in file.document.findings:
         edit = None
         if finding.code == "MKY005":
@@ -80,7 +80,7 @@ def as_written(file: Checked) -> Iterator[Finding]:
 
 
 def _renamed(finding: SchemaFinding, file: Checked) -> TextEdit | None:
-    """Return the edit that gives a misspelt key its name, or a file's content the file's name."""
+    """Return the edit that corrects a misspelt key, or gives a file's content the file's name."""
     document = file.document
     if finding.kind == "unknown_key" and finding.meant:
         line, column = document.key_position(finding.path)
@@ -94,7 +94,7 @@ def _renamed(finding: SchemaFinding, file: Checked) -> TextEdit | None:
 
 
 def name_clashes(files: Collection) -> Iterator[Finding]:
-    """Yield files whose names are one where capital letters or spellings of accents do not count."""
+    """Yield files whose names are equal if case or the spelling of accents is ignored."""
     seen: dict[tuple[str, str], Checked] = {}
     for file in sorted(files.files, key=lambda file: file.source.path):
         folder = file.source.path.parent
@@ -110,11 +110,11 @@ def name_clashes(files: Collection) -> Iterator[Finding]:
 _rule = partial(Rule, example=_SKILL)
 
 
-# What a file would let a trusted store run or ask, named where a change of it is reviewed.
+# What a file would let a trusted store run or contact, named where a change of it is reviewed.
 
 
 def manifest_demands(file: Checked) -> Iterator[Finding]:
-    """Yield what a valid memkit.yaml demands: a provider, a model, tools."""
+    """Yield the demands of a valid memkit.yaml: a provider, a model, tools."""
     data = file.document.data
     if check(data, load_schema("memkit")):
         return
@@ -129,7 +129,7 @@ def manifest_demands(file: Checked) -> Iterator[Finding]:
 
 
 def skill_demands(file: Checked) -> Iterator[Finding]:
-    """Yield the commands that check a valid skill."""
+    """Yield the check commands of a valid skill."""
     data = file.document.data
     if not isinstance(data, dict) or not data.get("checks") or any(skill_findings(file.document, file.name)):
         return
@@ -139,7 +139,7 @@ def skill_demands(file: Checked) -> Iterator[Finding]:
 
 
 def demands(file: Checked) -> Iterator[Finding]:
-    """Yield what a valid file would let a trusted store run or ask."""
+    """Yield what a valid file would let a trusted store run or contact."""
     yield from manifest_demands(file) if file.source.kind == "manifest" else skill_demands(file)
 
 
