@@ -19,8 +19,8 @@ MOST_PARTS = 16
 def in_parts(work: Sequence[T], sizes: Sequence[int], do: Callable[[T], Any]) -> Iterator[Any]:
     """Yield the result of ``do`` for each piece of work, in order; results are JSON.
 
-    What a child did not do, because it raised or was killed, is done here, so an error is raised as if there were no
-    child. A process with threads does everything itself: a lock held by one of them would stay locked in a child.
+    Work that a child did not do, because it raised or was killed, is done here, so an error is raised as if there were
+    no child. A process with threads does everything itself: a lock held by one of them would stay locked in a child.
 
     Args:
         work: The pieces of work.

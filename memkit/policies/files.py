@@ -1,6 +1,6 @@
-"""Policy files, read into data and compiled to a guard: once, or anew between the turns of an agent.
+"""Policy files, read into data and compiled to a guard: once, or again between the turns of an agent.
 
-A set loads whole or not at all: one broken file gives a guard that denies every call and says why.
+A set loads as a whole or not at all: one broken file gives a guard that denies every call and says why.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMPILED = "agent/compiled/policies.json"
 
 
 class PolicyFile(NamedTuple):
-    """A policy that is valid, with the document it stands in."""
+    """A valid policy, with its document."""
 
     name: str
     data: Mapping[str, Any]
@@ -33,7 +33,7 @@ class PolicyFile(NamedTuple):
 
 
 def load_guard(folder: Path) -> Guard:
-    """Return the guard of the policies in ``folder``; a set that does not load gives one that denies every call."""
+    """Return the guard of the policies in ``folder``; a set that fails to load gives one that denies every call."""
     from memkit.runtime.guard.core import Guard
 
     try:
@@ -43,7 +43,7 @@ def load_guard(folder: Path) -> Guard:
 
 
 def policy_data(folder: Path) -> dict[str, Any]:
-    """Return what the policies in ``folder`` say, by name; raises ``UsageError`` as ``load_policies`` does."""
+    """Return the data of the policies in ``folder``, by name; raise ``UsageError`` as ``load_policies`` does."""
     require_own(folder)
     files = {path.stem: path for path in policy_paths(folder)}
     return parsed(folder.parent, FOLDER, files, lambda name: _load_of_folder(files[name]).data)
@@ -66,7 +66,7 @@ def load_policies(folder: Path) -> list[PolicyFile]:
 
 
 def policy_paths(folder: Path) -> list[Path]:
-    """Return the files of the policies in ``folder``; raises ``UsageError`` where they cannot be, or lie elsewhere."""
+    """Return the policy files in ``folder``; raise ``UsageError`` if there can be none, or they are elsewhere."""
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix == ".yaml" and not path.name.startswith("."))
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def load_policy(path: Path, *, name: str | None = None) -> PolicyFile:
 
 
 def read_policy(content: bytes, *, name: str, path: str) -> PolicyFile:
-    """Return the policy in the bytes of a file that lies at ``path``; raises ``UsageError`` as ``load_policy`` does."""
+    """Return the policy in the bytes of the file at ``path``; raise ``UsageError`` as ``load_policy`` does."""
     from memkit.store.yaml import load_yaml
 
     return _valid(load_yaml(content, name=name), Path(path).stem)
@@ -104,7 +104,7 @@ def _valid(document: Document, stem: str) -> PolicyFile:
 
 
 def get_policy(policies: list[PolicyFile], name: str) -> PolicyFile:
-    """Return one policy; raises ``NotFound`` with the nearest name."""
+    """Return one policy; raise ``NotFound`` with the nearest name."""
     known = {policy.name: policy for policy in policies}
     if name not in known:
         from memkit.store.schema import suggestion
@@ -115,9 +115,9 @@ def get_policy(policies: list[PolicyFile], name: str) -> PolicyFile:
 
 
 def policy_findings(document: Document, stem: str) -> list[SchemaFinding]:
-    """Return what keeps a document from being the policy ``stem``.
+    """Return the faults that keep a document from being the policy ``stem``.
 
-    The kinds are those of the schema, ``name`` for a name that is not the file's, and ``condition`` for a match that
+    The kinds are those of the schema, ``name`` for a name unlike the file's, and ``condition`` for a match that
     does not compile.
     """
     from memkit.runtime.guard.core import policy_faults
@@ -149,11 +149,11 @@ def _sentence(message: str) -> str:
     return capital if capital.endswith((".", "?")) else f"{capital}."
 
 
-# The policies of a running agent: those of the files, taken over between turns as a whole or not at all.
+# The policies of a running agent: those of the files, adopted between turns as a whole or not at all.
 
 
 class PoliciesInForce:
-    """Policies as their files say them; most turns call nothing, so they are compiled for the first call to judge."""
+    """Policies as in their files; most turns call nothing, so they are compiled for the first call to judge."""
 
     def __init__(self, policies: Sequence[Mapping[str, JSON]] = ()) -> None:
         self.policies = policies
@@ -161,7 +161,7 @@ class PoliciesInForce:
         self._guard: Guard | None = None
 
     def guard(self, former: PoliciesInForce | None) -> Guard:
-        """Return the compiled set; what ``former`` has compiled of the same policies is taken over."""
+        """Return the compiled set, reusing what ``former`` has compiled of the same policies."""
         if self._guard is None:
             from memkit.runtime.guard.core import Guard
 
@@ -175,7 +175,7 @@ class PoliciesInForce:
 class LiveGuard:
     """A judge whose policies may change between turns, and never within one.
 
-    A changed set takes the place of the old one when all of it loads; until then the old one holds. Where none has
+    A changed set replaces the old one when all of it loads; until then the old one holds. If none has
     loaded yet, every call is denied.
     """
 
@@ -183,9 +183,9 @@ class LiveGuard:
         """Load the policies in ``folder``.
 
         Args:
-            folder: Where the policies lie.
-            tell: Hears of a set that does not load, and of the one that then does.
-            taken: Hears of each set that takes the place of another.
+            folder: The folder of the policies.
+            tell: Called about a set that does not load, and about the next one that does.
+            taken: Called with each set that replaces another.
         """
         self._folder = folder
         self._tell = tell
@@ -195,18 +195,18 @@ class LiveGuard:
         self._read = self._in_force = PoliciesInForce()
         self._compiled: PoliciesInForce | None = None
         self.fault: str | None = None
-        """Why every call is denied, when no set of policies has loaded."""
+        """Why every call is denied, if no set of policies has loaded."""
         self._look()
 
     def begin_turn(self) -> None:
-        """Take over what people changed since the last turn, if it is valid as a whole."""
+        """Adopt what people changed since the last turn, if it is valid as a whole."""
         before = self._in_force, self.fault
         self._look()
         if (self._in_force, self.fault) != before and self.fault is None:
             self._taken(self._in_force)
 
     def decide(self, tool: str, args: Mapping[str, JSON], context: Mapping[str, JSON]) -> Verdict:
-        """Return the verdict on one call, by the policies of this turn."""
+        """Return the verdict on one call, according to the policies of this turn."""
         if self.fault is not None:
             from memkit.runtime.guard.core import Guard
 
@@ -234,7 +234,7 @@ class LiveGuard:
             self.fault = str(error)
 
     def _is_gone(self) -> bool:
-        """Return whether the policies in force lost their folder: nobody lifts them all by moving it away."""
+        """Return whether the policies in force lost their folder: moving it away must not lift them all."""
         gone = bool(self._in_force.policies) and not self._folder.is_dir()
         if gone and not self._missed:
             self._tell(f"The policies stay as they were, because {self._folder.name}/ is gone. Empty it to have none.")
@@ -249,7 +249,7 @@ class LiveGuard:
 
 
 def name_set(held: PoliciesInForce, git: Git) -> str:
-    """Return which policies hold, for the audit log: how many, of which commit, and whether that is all of it."""
+    """Return which policies are in force, for the audit log: how many, of which commit, and whether that is all."""
     count = f"{len(held.policies)} policies"
     try:
         commit = git.run("rev-parse", "--short", "HEAD", check=False).strip()

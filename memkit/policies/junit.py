@@ -15,11 +15,11 @@ from memkit.runtime.host.terminal import one_line
 class _Case(NamedTuple):
     name: str
     failure: tuple[str, str, str] | None = None
-    """Its kind, what it says, and where."""
+    """Its kind, its message, and its place."""
 
 
 def junit_xml(proof: SetProof, mutations: Sequence[MutationReport] = ()) -> str:
-    """Return a suite for each policy and each table, and a case for each test; a mutant that lives is a failed case."""
+    """Return a suite for each policy and each table, and a case for each test; a surviving mutant is a failed case."""
     suites = Element("testsuites", name="memkit policy test")
     for policy, found in proof.policies:
         path = policy.document.path

@@ -1,4 +1,4 @@
-"""Mutation: weaken, widen and turn round a policy, one small change at a time, and see whether a test notices.
+"""Mutation testing: weaken, widen and invert a policy, one small change at a time, and see whether a test notices.
 
 After DeMillo, Lipton and Sayward, "Hints on Test Data Selection" (IEEE Computer, 1978): a test suite that fails on
 every small change of a program is likely to fail on its real faults too.
@@ -35,7 +35,7 @@ class Mutant:
 
     @property
     def place(self) -> str:
-        """Return where in the policy the change was made."""
+        """Return the place of the change in the policy."""
         return spell_path(self.path)
 
 
@@ -54,7 +54,7 @@ def mutate(policy: PolicyFile, rows: Sequence[TableCase], decisions: Sequence[st
     Args:
         policy: The policy.
         rows: The rows of tables that are about this policy or about the whole set.
-        decisions: For each row what the other policies decide: ``allow`` where the policy decides alone.
+        decisions: For each row what the other policies decide: ``allow`` if the policy decides alone.
     """
     cases = [(case, "allow") for case in cases_of(policy.data)]
     cases += [(row.case, decision) for row, decision in zip(rows, decisions, strict=True)]
@@ -76,7 +76,7 @@ def _survives(mutant: Mutant, passing: Sequence[tuple[Case, str]]) -> bool:
 
 
 def _usable(mutants: Iterator[Mutant]) -> Iterator[Mutant]:
-    """Yield the mutants that are policies at all."""
+    """Yield the mutants that are valid policies."""
     for mutant in mutants:
         try:
             guard_of_one(mutant.data)
@@ -99,12 +99,12 @@ def mutants_of(data: Mapping[str, Any]) -> Iterator[Mutant]:
 
 
 Change = tuple[str, KeyPath, str, Any]
-"""Kind, place, words, and what stands there afterwards; ``_GONE`` when nothing does."""
+"""Kind, place, words, and the new value; ``_GONE`` to remove it."""
 _GONE = object()
 
 
 def _changed(data: Any, path: KeyPath, value: Any) -> Any:
-    """Return data with another value at a path; what does not change is shared."""
+    """Return data with another value at a path; unchanged parts are shared."""
     if not path:
         return value
     head, rest = path[0], path[1:]
@@ -129,7 +129,7 @@ def _in_keys(match: Mapping[str, Any], path: KeyPath) -> Iterator[Change]:
     for key, condition in match.items():
         if len(match) > 1:
             yield "removed", (*path, key), f"{key} is not looked at", _GONE
-        elif key != "tool":  # an only clause: any call of any tool would match
+        elif key != "tool":  # without its only clause it would match any call of any tool
             yield "removed", path, f"{key} is not looked at", {"tool": "*"}
         yield "flipped", (*path, key), f"{key} must not be so", {"not": condition}
         yield from _in_condition(condition, (*path, key))

@@ -1,4 +1,4 @@
-"""Policies found by what they say, and how often each decided something on this machine."""
+"""Search of policies by content, and how often each decided something on this machine."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from memkit.store.word_search import ranked
 def search_policies(policies: Iterable[PolicyFile], query: str, limit: int = 5) -> list[tuple[PolicyFile, float]]:
     """Return the policies that share words with ``query`` and their scores, best first by BM25, equals by name.
 
-    What a policy says and what it matches are ranked apart and added, so that a long list of programs does not drown
-    the rule that it serves. Its tests are left out: they name what it lets pass as well.
+    A policy's words and its match are ranked separately and added, so that a long list of programs does not drown
+    the rule that it serves. Its tests are left out: they also name what it permits.
     """
     ordered = sorted(policies, key=lambda policy: policy.name)
     scores: Counter[int] = Counter()
@@ -26,7 +26,7 @@ def search_policies(policies: Iterable[PolicyFile], query: str, limit: int = 5) 
 
 
 def _said(policy: PolicyFile) -> str:
-    """Return what a policy says; its name counts twice."""
+    """Return the words of a policy; its name counts twice."""
     data = policy.data
     said = [policy.name, policy.name, data["description"], data.get("rule", ""), data.get("rationale", "")]
     return " ".join(map(str, said))
@@ -48,11 +48,11 @@ def _leaves(value: object) -> list[str]:
 
 @dataclass
 class Usage:
-    """What one policy said about calls that it matched."""
+    """The decisions of one policy about calls that it matched."""
 
     name: str
     decisions: Counter[str] = field(default_factory=Counter)
-    """How often it said deny, ask, warn or allow."""
+    """How often it decided deny, ask, warn or allow."""
     last_used: str | None = None
 
     @property
@@ -62,7 +62,7 @@ class Usage:
 
 
 def usages(names: Iterable[str], events: Iterable[Mapping[str, Any]]) -> list[Usage]:
-    """Return the usage of the policies ``names``, and of others that ``events`` of kind ``policy`` name, by name."""
+    """Return the usage of the policies ``names``, and of others named by ``events`` of kind ``policy``, by name."""
     found = {name: Usage(name) for name in names}
     for event in events:
         for said in event.get("policies") or ():

@@ -1,4 +1,4 @@
-"""Tables of policy tests, and what the tests of policies and tables prove."""
+"""Tables of policy tests, and the results of policies' own tests and of tables."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class TableCase:
     """One row of a table."""
 
     policy: str | None
-    """Which policy decides alone; without it the whole set decides."""
+    """The policy that decides alone; if missing, the whole set decides."""
     case: Case
     path: str
     line: int
 
 
 def load_tables(root: Path) -> list[TableCase]:
-    """Return every row of every table of the store at ``root``; raises ``UsageError`` with the place of a fault."""
+    """Return every row of every table of the store at ``root``; raise ``UsageError`` with the place of a fault."""
     try:
         paths = sorted(path for path in (root / TABLES).iterdir() if not path.name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
@@ -116,7 +116,7 @@ def _check_columns(columns: Sequence[str], name: str) -> None:
 
 
 def _typed(column: str, cell: str, place: tuple[str, int]) -> tuple[str, Any]:
-    """Return a cell as text, or as data where the column's name ends in a colon."""
+    """Return a cell as text, or as data if the column's name ends in a colon."""
     if not column.endswith(":"):
         return column, cell
     try:
@@ -132,7 +132,7 @@ def _row(
     path: tuple[str | int, ...],
     place: tuple[str, int],
 ) -> TableCase:
-    """Return the case of one row; ``start`` is what the calls of all rows have in common."""
+    """Return the case of one row; ``start`` is common to the calls of all rows."""
     tool = cells.get("tool", start.get("tool"))
     if not isinstance(tool, str):
         raise _fault(*place, "the row names no tool")
@@ -161,12 +161,12 @@ _READERS = {".yaml": _read_yaml, ".csv": _read_csv}
 
 
 _MISSPELT = 0.8
-"""How much of a name has to be that of a policy to be a slip."""
+"""The least similarity of a name to a policy's that counts as a misspelling."""
 
 
 @dataclass(frozen=True)
 class TableResult:
-    """A row of a table with what was decided."""
+    """A row of a table with the decision."""
 
     row: TableCase
     result: TestResult
@@ -174,16 +174,16 @@ class TableResult:
 
 @dataclass(frozen=True)
 class SetProof:
-    """What the tests of a set of policies show."""
+    """The results of the tests of a set of policies."""
 
     policies: tuple[tuple[PolicyFile, Proof], ...]
     rows: tuple[TableResult, ...]
     orphans: tuple[TableCase, ...] = ()
-    """Rows about policies that do not exist, which say nothing."""
+    """Rows about policies that do not exist, which prove nothing."""
 
     @property
     def results(self) -> list[TestResult]:
-        """Return every test's result: those that stand in policies, then the rows of tables."""
+        """Return every test's result: those in policies, then the rows of tables."""
         inline = [result for _, proof in self.policies for result in proof.results]
         return [*inline, *(row.result for row in self.rows)]
 
@@ -191,10 +191,10 @@ class SetProof:
 def prove_set(
     policies: Sequence[PolicyFile], rows: Sequence[TableCase], chosen: Sequence[PolicyFile] | None = None
 ) -> SetProof:
-    """Return what the tests show about the ``chosen`` policies of a set; without a choice, about all and the set.
+    """Return the test results of the ``chosen`` policies of a set; by default of all and of the set itself.
 
     Raises:
-        UsageError: A row names no policy, and one nearly.
+        UsageError: A row names no existing policy, but nearly one.
     """
     orphans = find_orphans(policies, rows)
     proven = policies if chosen is None else chosen
@@ -210,7 +210,7 @@ def prove_set(
 
 
 def _guards(policies: Sequence[PolicyFile], names: set[str | None]) -> dict[str | None, Guard]:
-    """Return who decides: for a name its policy alone, for none the whole set."""
+    """Return the deciding guards: for a name its policy alone, for None the whole set."""
     guards: dict[str | None, Guard] = {
         policy.name: guard_of_one(policy.data) for policy in policies if policy.name in names
     }

@@ -1,6 +1,6 @@
-"""Two whole sets of policies compared: calls whose verdict changes, searched for or recorded while an agent worked.
+"""Comparison of two whole sets of policies: calls whose verdict changes, found by search or recorded from an agent.
 
-Each policy that changed is asked both ways: for a call that it decided before and that comes out weaker now, and for
+Each changed policy is examined both ways: for a call that it decided before and that comes out weaker now, and for
 one that it decides now and that came out weaker before. The engine of both sets decides every call before it is shown.
 """
 
@@ -57,23 +57,23 @@ class PolicySet:
     """Policies that are valid and decide together."""
 
     name: str
-    """What a person calls it: a folder, a revision, or the work tree."""
+    """A person's name for it: a folder, a revision, or the work tree."""
     policies: Sequence[Mapping[str, Any]]
     """The data of each, by name."""
     commit: str | None = None
-    """The commit that holds it; ``None`` for files."""
+    """The commit that contains it; ``None`` for files."""
 
 
 def policies_in(folder: Path, name: str = WORK_TREE) -> PolicySet:
-    """Return the set in a folder of policy files; raises ``UsageError`` with the place of the first fault."""
+    """Return the set in a folder of policy files; raise ``UsageError`` with the place of the first fault."""
     return PolicySet(name, [policy.data for policy in load_policies(folder)])
 
 
 def policies_at(git: Git, revision: str) -> PolicySet:
-    """Return the set as the commit that a person calls ``revision`` holds it.
+    """Return the set in the commit that a person calls ``revision``.
 
     Raises:
-        EnvironmentFault: The store lies in no repository, or a file of the commit was not fetched.
+        EnvironmentFault: The store is not in a repository, or a file of the commit was not fetched.
         UsageError: There is no such commit, or a policy in it is broken: the message names file, line and column.
     """
     objects = GitObjects(git)
@@ -88,7 +88,7 @@ def policies_at(git: Git, revision: str) -> PolicySet:
 
 
 def policies_where_parted(git: Git, one: str, other: str) -> PolicySet:
-    """Return the set of the commit where two revisions parted.
+    """Return the set of the commit where two revisions diverged.
 
     Raises:
         UsageError: There is no such revision, they have no commit in common, or a policy of that one is broken.
@@ -98,7 +98,7 @@ def policies_where_parted(git: Git, one: str, other: str) -> PolicySet:
 
 
 MAX_ROUNDS = 40
-"""So many policies that decide alike are stepped around in the search for one call."""
+"""The most equally deciding policies that are worked around in the search for one call."""
 
 
 @dataclass(frozen=True)
@@ -123,22 +123,22 @@ class VerdictChange:
 
     @property
     def weakens_hard(self) -> bool:
-        """Return whether a hard policy's decision gave way to a weaker one."""
+        """Return whether a hard policy's decision was replaced by a weaker one."""
         return self.weakened and self.binding
 
 
 @dataclass(frozen=True)
 class VerdictComparison:
-    """What is known about the difference between two sets."""
+    """The known difference between two sets."""
 
     changes: tuple[VerdictChange, ...]
-    """Weakened hard policies first, and of them what was denied and is allowed."""
+    """Weakened hard policies first, and among them those from denied to allowed."""
     unknown: tuple[str, ...]
     """Questions that were neither answered by a call nor ruled out."""
 
 
 def compare_verdicts(before: PolicySet, after: PolicySet) -> VerdictComparison:
-    """Return a call for every changed policy whose change shows in a verdict, and what could not be told."""
+    """Return a call for every changed policy whose change shows in a verdict, and the open questions."""
     old, new = SubjectSet(before.policies), SubjectSet(after.policies)
     names = [subject.name for subject in (*old, *new)]
     found: list[VerdictChange] = []
@@ -156,7 +156,7 @@ def compare_verdicts(before: PolicySet, after: PolicySet) -> VerdictComparison:
 
 
 def ordered(changes: Sequence[VerdictChange]) -> list[VerdictChange]:
-    """Return changes with those first that a person should see first, each call once."""
+    """Return changes in order of importance, each call once."""
 
     def weight(change: VerdictChange) -> tuple[bool, bool, int, int]:
         before, after = strength(change.before), strength(change.after)
@@ -181,7 +181,7 @@ def change_data(change: VerdictChange) -> dict[str, Any]:
 
 
 def change_of(call: Call, before: Verdict, after: Verdict, policy: str = "") -> VerdictChange | None:
-    """Return the change of one call, or ``None`` when both sets decide alike."""
+    """Return the change of one call, or ``None`` if both sets decide alike."""
     if before.decision == after.decision:
         return None
     deciding = [finding for finding in before.policies if finding.decides]
@@ -204,10 +204,10 @@ def _weaker(
     *,
     backwards: bool = False,
 ) -> Iterator[VerdictChange | str]:
-    """Yield for each way in which a policy matches a call that the other set decides weaker, the weakest there is.
+    """Yield the weakest call for each way in which a policy matches and the other set decides more weakly.
 
-    Calls that the policy matches by what it says come first. One that a hard policy matches only because it cannot be
-    read follows where it comes out weaker still.
+    Calls that the policy matches by its own words come first. One that a hard policy matches only because it cannot be
+    parsed follows if it comes out weaker still.
     """
     if one is None:
         return
@@ -236,7 +236,7 @@ def _change(strong: SubjectSet, weak: SubjectSet, call: Call, name: str, *, back
 def _decided_at_most(
     strong: SubjectSet, weak: SubjectSet, wishes: Sequence[Wish], subject: AnalysedPolicy, level: int
 ) -> Call | str | None:
-    """Return a call the policy applies to and that the other set decides at most at ``level``, or why none is known."""
+    """Return a call that the policy applies to and the other set decides at most at ``level``, or why none is known."""
     around: list[AnalysedPolicy] = []
     while len(around) < MAX_ROUNDS:
 
@@ -263,17 +263,17 @@ def _open(subject: AnalysedPolicy, level: int, reason: str) -> str:
 
 @dataclass(frozen=True)
 class Replay:
-    """What two sets of policies make of recorded calls."""
+    """The decisions of two sets of policies about recorded calls."""
 
     calls: int
-    """Different calls that both sets decided."""
+    """Distinct calls that both sets decided."""
     left_out: int
-    """Verdicts of the log whose call was not kept: too long, or without the user's consent."""
+    """Verdicts in the log whose call was not recorded: too long, or without the user's consent."""
     changes: tuple[VerdictChange, ...]
 
 
 def replay(before: PolicySet, after: PolicySet, events: Iterable[Mapping[str, Any]]) -> Replay:
-    """Return how the calls of the audit log's ``policy`` events come out now, those that were denied first."""
+    """Return how the calls of the audit log's ``policy`` events are decided now, formerly denied ones first."""
     calls, left_out = _calls(events)
     old, new = Guard(before.policies), Guard(after.policies)
     changes = []

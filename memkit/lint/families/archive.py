@@ -170,9 +170,9 @@ RULES = (
     _rule(
         "MKA002",
         "torn-line",
-        "The last line of a shard does not end.",
-        "A process was killed while it wrote. The line was never acknowledged; it is set aside when the next record is "
-        "written, or by `memkit fsck --fix`.",
+        "The last line of a shard is incomplete.",
+        "A process was killed while writing. The line was never acknowledged; it is set aside when the next record "
+        "is written, or by `memkit fsck --fix`.",
         _RECORD + '{"created_at":"2026-11-21T09:00',
         _RECORD,
         severity="warning",
@@ -180,7 +180,7 @@ RULES = (
     _rule(
         "MKA003",
         "invalid-record",
-        "A record lacks a field, or a field does not fit.",
+        "A record lacks a field, or has an invalid one.",
         "It is not recalled. Lines are never edited: supersede the record, or let `memkit fsck --fix` set it aside.",
         _RECORD.replace('"type":"preference"', '"type":"liking"'),
         _RECORD,
@@ -189,7 +189,7 @@ RULES = (
         "MKA004",
         "invalid-event",
         "An event has an unknown op, or lacks a field.",
-        "What it says, such as a rejection or an approval, does not happen. A newer memkit may have written it.",
+        "What it records, such as a rejection or an approval, has no effect. A newer memkit may have written it.",
         _RECORD
         + '{"actor":"person","at":"2026-11-21T09:01:00.000000Z","id":"01KAJ3Q0000000000000000002","op":"frobnicate",'
         '"target":"01KAJ3Q0000000000000000001","user_id":"ada"}\n',
@@ -200,7 +200,7 @@ RULES = (
     _rule(
         "MKA005",
         "id-conflict",
-        "The same id stands on two lines with different content.",
+        "The same id is on two lines with different content.",
         "Archive lines are never edited, so one of them was. A merge that joins lines by text can do that; only one "
         "of the two is recalled.",
         _RECORD + _RECORD.replace("espresso", "latte"),
@@ -210,14 +210,14 @@ RULES = (
         "MKA006",
         "conflict-marker",
         "A merge conflict was left in the archive.",
-        "Both sides are wanted: no two writers share a shard, so keep every record and delete the marker lines.",
+        "Both sides are needed: no two writers share a shard, so keep every record and delete the marker lines.",
         "<<<<<<< HEAD\n" + _RECORD + "=======\n>>>>>>> other\n",
         _RECORD,
     ),
     Rule(
         "MKA007",
         "misplaced-shard",
-        "A file in archive/ is no shard, so nothing in it is remembered.",
+        "A file in archive/ is not a shard, so nothing in it is remembered.",
         "Shards are `archive/<YYYY-MM>/<writer>.jsonl`.",
         _RECORD,
         _RECORD,
@@ -228,7 +228,7 @@ RULES = (
         "MKA008",
         "tracked-machine-folder",
         "Git tracks .memkit/, which belongs to this machine alone.",
-        "It holds sessions, the audit log and the index in clear text, and no erasing reaches what others cloned. "
+        "It holds sessions, the audit log and the index in clear text, and no erasure reaches what others cloned. "
         f"{HOW_TO_CLEAN}",
         "git add -f .memkit\n",
         "git rm -r -q --cached .memkit\n",
@@ -237,8 +237,8 @@ RULES = (
     Rule(
         OPEN,
         "open-question",
-        "Records of the archive cannot both hold, and nobody said which does.",
-        "Both are recalled. It was said twice, or two branches came together that saw it differently: statements that "
+        "Records of the archive cannot both hold, and nobody has said which does.",
+        "Both are recalled. Two statements were recorded, or two branches were merged, that disagree: statements that "
         "contradict each other, two successors of one record, or a successor of what was rejected elsewhere. "
         "`memkit memory list --open` shows both sides, and `memkit memory resolve ID --holds` says which holds, and "
         "since when.",
@@ -250,10 +250,10 @@ RULES = (
     _rule(
         WITHHELD,
         "tampered-line",
-        "A line of the archive is not as it was written, or one is missing.",
-        "Every line names the one before it, and a digest of both. What does not fit was edited or forged behind "
-        "memkit's back: it is withheld, it and nothing else. `memkit fsck` names each, and a person takes it over with "
-        "`memkit fsck --accept` or puts git's line back with `--fix`.",
+        "A line of the archive differs from what was written, or is missing.",
+        "Every line names the previous one, and a digest of both. A line that does not fit was edited or forged behind "
+        "memkit's back: it is withheld, and nothing else is. `memkit fsck` lists each, and a person adopts it with "
+        "`memkit fsck --accept` or restores git's line with `--fix`.",
         _LINKED.replace("espresso", "latte"),
         _LINKED,
     ),

@@ -240,15 +240,15 @@ RULES = (
     _fault(
         "MKD001",
         "invalid-domain",
-        "A planning domain lacks a key, or a value in it does not fit.",
-        "A domain that does not load plans nothing.",
+        "A planning domain lacks a required key, or has an invalid value.",
+        "A domain that does not load cannot be planned with.",
         LAMP.replace("add: [lit]", "add: {lit: true}"),
         LAMP,
     ),
     _rule(
         "MKD002",
         "domain-name",
-        "A domain's name differs from its file's, or is not a name.",
+        "A domain's name differs from its file's, or is not a valid name.",
         "A plan names the domain that it comes from, and people look for it by its file.",
         LAMP.replace("name: lamp", "name: torch"),
         LAMP,
@@ -256,17 +256,17 @@ RULES = (
     _fault(
         "MKD003",
         "unknown-domain-key",
-        "A domain has a key that memkit does not know.",
-        "A misspelt `preconditions` is an operator that may always be applied.",
+        "A domain has a key unknown to memkit.",
+        "An operator with misspelt `preconditions` can always be applied.",
         LAMP.replace("add: [lit]", "adds: [lit]"),
         LAMP,
     ),
     _fault(
         "MKD004",
         "senseless-domain",
-        "A domain has the right shape, and something in it cannot be planned with.",
+        "A domain has the right shape, but something in it cannot be planned with.",
         "An unknown predicate or type, a variable that nothing binds, a wrong number of arguments: the planner would "
-        "answer that there is no plan, without the author having meant that.",
+        "answer that there is no plan, which is not what the author meant.",
         LAMP.replace("add: [lit]", "add: [glowing]"),
         LAMP,
     ),
@@ -274,7 +274,7 @@ RULES = (
         "MKD005",
         "unknown-operator-tool",
         "An operator is carried out by a tool that memkit.yaml does not declare.",
-        "A plan that uses it ends in a step that nothing can do.",
+        "A plan that uses it ends in a step that nothing can carry out.",
         LAMP.replace("add: [lit]}", "add: [lit], tool: lamp_swich}"),
         LAMP.replace("add: [lit]}", "add: [lit], tool: lamp_switch}"),
         "domains/lamp.yaml",
@@ -286,25 +286,25 @@ RULES = (
     _fault(
         "MKD006",
         "unbound-variable",
-        "An operator speaks of a variable that is none of its parameters.",
-        "Nothing says what the step is done with.",
+        "An operator uses a variable that is not one of its parameters.",
+        "It is unknown what the step is applied to.",
         _ROOMS.replace('parameters: "?r - room", add', "add"),
         _ROOMS,
     ),
     _fault(
         "MKD007",
         "type-clash",
-        "An argument can never be of the type that is asked for.",
-        "No object is of two types of which neither is above the other, so the step or the condition never applies.",
+        "An argument can never be of the required type.",
+        "No object is of two types unless one is above the other, so the step or the condition never applies.",
         _ROOMS.replace("light ?r - room", "light ?r - bulb").replace("room: object}", "room: object, bulb: object}"),
         _ROOMS,
     ),
     _warning(
         "MKD008",
         "free-variable",
-        "Nothing binds a variable of a method, so every object is tried in its place.",
-        "Mostly a slip: the variable has another name in the task or in the conditions. Where it is meant, such as a "
-        "free choice, declare the variable with its type under `variables`.",
+        "Nothing binds a variable of a method, so every object is tried for it.",
+        "Usually a mistake: the variable has another name in the task or in the conditions. If it is intended, as "
+        "for a free choice, declare the variable with its type under `variables`.",
         _ROOMS.replace("switch_on ?r", "switch_on ?x"),
         _ROOMS,
     ),
@@ -312,7 +312,7 @@ RULES = (
         "MKD009",
         "unknown-task",
         "A subtask is neither an operator nor the task of a method.",
-        "A method with such a subtask leads to no plan. A task that only learned methods are to do is declared under "
+        "A method with such a subtask leads to no plan. Declare a task that only learned methods accomplish under "
         "`tasks`, with the effects that they must have.",
         LAMP.replace("subtasks: [switch_on]", "subtasks: [swich_on]"),
         LAMP,
@@ -322,8 +322,8 @@ RULES = (
         "MKD010",
         "unreachable-method",
         "A method can never be used: its conditions exclude each other, or one of its steps can never be done.",
-        "Whoever reads the domain believes that there is this way. Only what holds in every state and for every "
-        "problem is reported.",
+        "Readers of the domain believe that this way exists. Only what holds in every state and for every problem is "
+        "reported.",
         LAMP.replace("subtasks: [switch_on]", "preconditions: [lit, not lit], subtasks: [switch_on]"),
         LAMP,
     ),
@@ -331,16 +331,18 @@ RULES = (
         "MKD011",
         "impossible-operator",
         "The conditions of an operator exclude each other, so the step can never be taken.",
-        "A fact and its negation, an object that is to differ from itself, a number that no value satisfies.",
+        "For example a fact and its negation, an object that has to differ from itself, or a number that no value "
+        "satisfies.",
         LAMP.partition("methods:")[0].replace("add: [lit]", "preconditions: [lit, not lit], add: [lit]"),
         LAMP.partition("methods:")[0],
     ),
     _warning(
         "MKD012",
         "shadowed-method",
-        "A method adds nothing, because an earlier one does the same whenever it could.",
-        "The earlier method does the same task by the same subtasks in the same order, and each of its conditions is "
-        "among those of the later one. Methods with other subtasks shadow nothing, for a plan may fail behind them.",
+        "A method adds nothing, because an earlier one does the same whenever it applies.",
+        "The earlier method accomplishes the same task by the same subtasks in the same order, and each of its "
+        "conditions is among those of the later one. Methods with other subtasks shadow nothing, because a plan may "
+        "fail after them.",
         LAMP + "  - {name: in_the_dark, task: light, preconditions: [not lit], subtasks: [switch_on]}\n",
         LAMP.replace("subtasks:", "preconditions: [not lit], subtasks:")
         + "  - {name: shining, task: light, preconditions: [lit], subtasks: []}\n",
@@ -357,24 +359,24 @@ RULES = (
     _warning(
         "MKD014",
         "contradictory-effects",
-        "A step removes a fact and adds it at once.",
-        "Facts are removed first and added then, so the removal does nothing.",
+        "A step both removes and adds a fact.",
+        "Facts are removed first and added afterwards, so the removal has no effect.",
         LAMP.replace("add: [lit]", "add: [lit], remove: [lit]"),
         LAMP,
     ),
     _warning(
         "MKD015",
         "unused-declaration",
-        "A predicate, a function or a type is declared, and nothing in the domain uses it.",
-        "Mostly what is left of a rename, or a condition that somebody forgot.",
+        "A predicate, a function or a type is declared but not used in the domain.",
+        "Usually left over from a rename, or a sign of a forgotten condition.",
         LAMP.replace("lit: []", "lit: [], broken: []"),
         LAMP,
     ),
     _lesson(
         "MKD016",
         "invalid-learned-methods",
-        "A file of learned methods lacks a key, or a value in it does not fit.",
-        "It is written by memkit and read in reviews; after an edit by hand the methods in it may not be used.",
+        "A file of learned methods lacks a required key, or has an invalid value.",
+        "memkit writes it, and people review it; after a manual edit its methods may be unusable.",
         _LEARNED.replace("    task: light\n", ""),
         _LEARNED,
         check=of_learned,
@@ -384,8 +386,8 @@ RULES = (
         "MKD017",
         "unfit-learned-method",
         "A learned method does not fit its domain.",
-        "It has the name of another method, or speaks of what the domain does not have any more, so it is not used. "
-        "`memkit domain reject` throws it away.",
+        "It has the name of another method, or uses what the domain no longer has, so it is not used. `memkit domain "
+        "reject` discards it.",
         _LEARNED.replace("[switch_on]", "[switch_on hall]"),
         _LEARNED,
         together=unfit,
@@ -394,7 +396,7 @@ RULES = (
         "MKD018",
         "learned-without-origin",
         "Nothing says who proposed a learned method, when, and for which task.",
-        "A person who is to promote it has to know where it comes from.",
+        "A person who decides about promoting it has to know where it comes from.",
         _LEARNED.replace("provider: anthropic, ", ""),
         _LEARNED,
         severity="warning",
@@ -403,8 +405,8 @@ RULES = (
     _problem(
         "MKD019",
         "invalid-problem",
-        "A recorded problem lacks a key, or a value in it does not fit.",
-        "`memkit domain test` and promotions of learned methods solve it, and cannot read it.",
+        "A recorded problem lacks a required key, or has an invalid value.",
+        "`memkit domain test` and promotions of learned methods would solve it, but cannot read it.",
         _PROBLEM.replace("tasks: [light]", "tasks: light"),
         _PROBLEM,
         check=of_problem,
@@ -414,8 +416,8 @@ RULES = (
         "MKD020",
         "unfit-problem",
         "A recorded problem does not fit its domain.",
-        "It names objects, facts or tasks in a way that the domain does not know, expects something of that kind, or "
-        "lies in a folder that has the name of no domain.",
+        "It uses objects, facts or tasks that the domain does not define, expects such ones, or is in a folder that "
+        "is not named after a domain.",
         _PROBLEM.replace("state: []", "state: [glowing]"),
         _PROBLEM,
         together=unfit,

@@ -168,10 +168,10 @@ RULES = (
     _of_policies(
         "MKP401",
         "unchanged-policy-version",
-        "A policy's content changed since the last commit, and the version that it states did not.",
-        "Who reads a version takes it for the text that it stood in. Tests, version and change log do not count. "
-        "`memkit lint --since COMMIT` compares with another commit. A policy that states none has the one that follows "
-        "from its commits; `memkit migrate` takes stated ones out.",
+        "A policy's content changed since the last commit, but the version that it states did not.",
+        "A version is taken to identify the policy's text. Changes to tests, version and change log do not count. "
+        "`memkit lint --since COMMIT` compares with another commit. A policy that states no version has the one that "
+        "follows from its commits; `memkit migrate` removes stated ones.",
         "A new exception under the version that is committed already.",
         _VERSIONED_POLICY,
     ),
@@ -179,15 +179,15 @@ RULES = (
         "MKP402",
         "lowered-policy-version",
         "The version that a policy states is lower than in the last commit.",
-        "Versions only rise, so that the higher one is the newer one. To go back, use `memkit policy rollback`: a file "
-        "that is just what an earlier commit held, with its version, is no finding.",
+        "Versions only increase, so that the higher one is the newer one. To go back, use `memkit policy rollback`: "
+        "a file exactly as in an earlier commit, including its version, is not a finding.",
         "Version 1.0.0 where 1.1.0 is committed already.",
         _VERSIONED_POLICY,
     ),
     _in_policy(
         "MKP403",
         "no-policy-changelog-entry",
-        "A policy's change log does not tell of its version.",
+        "A policy's change log has no entry for its version.",
         "A reviewer looks there for what was tightened and what was loosened.",
         _VERSIONED_POLICY.replace('version: "1.1.0"\n', 'version: "1.2.0"\n', 1),
         _VERSIONED_POLICY,
@@ -195,7 +195,7 @@ RULES = (
     _in_policy(
         "MKP404",
         "no-policy-successor",
-        "A policy is deprecated, and nothing says what takes its place.",
+        "A policy is deprecated, but nothing says what replaces it.",
         "A deprecated policy binds until it is removed or switched off. Without a successor nobody dares to remove it.",
         POLICY + "deprecated: true\n",
         POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
@@ -204,7 +204,7 @@ RULES = (
     _of_policies(
         "MKP405",
         "dangling-policy-successor",
-        "superseded_by names a policy that is not there.",
+        "superseded_by names a policy that does not exist.",
         "The rule that was to take over does not exist, or its name is misspelt.",
         POLICY + "deprecated: true\nsuperseded_by: no_loses\n",
         POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
@@ -214,7 +214,7 @@ RULES = (
         "MKP406",
         "cyclic-policy-successor",
         "Policies supersede each other in a circle.",
-        "Nobody learns which one to keep.",
+        "It is unclear which one to keep.",
         POLICY + "deprecated: true\nsuperseded_by: no_deletes\n",
         POLICY + "deprecated: true\nsuperseded_by: no_losses\n",
         extra=_NEXT,
@@ -222,10 +222,11 @@ RULES = (
     _of_skills(
         "MKS401",
         "unchanged-version",
-        "A skill's content changed since the last commit, and the version that it states did not.",
-        "Who uses version 1.1.0 relies on what it says. `memkit lint --since COMMIT` compares with another commit, "
-        "such as the one that a pull request starts from. Version and change log themselves do not count. A skill that "
-        "states none has the one that follows from its commits; `memkit migrate` takes stated ones out.",
+        "A skill's content changed since the last commit, but the version that it states did not.",
+        "Users of version 1.1.0 rely on its content. `memkit lint --since COMMIT` compares with another commit, such "
+        "as the one that a pull request starts from. Changes to version and change log themselves do not count. A "
+        "skill that states no version has the one that follows from its commits; `memkit migrate` removes stated "
+        "ones.",
         "A new step under the version that is committed already.",
         _VERSIONED_SKILL,
     ),
@@ -233,24 +234,24 @@ RULES = (
         "MKS402",
         "lowered-version",
         "The version that a skill states is lower than in the last commit.",
-        "Versions only rise, so that the higher one is the newer one. To go back, use `memkit skill rollback`: a file "
-        "that is just what an earlier commit held, with its version, is no finding.",
+        "Versions only increase, so that the higher one is the newer one. To go back, use `memkit skill rollback`: a "
+        "file exactly as in an earlier commit, including its version, is not a finding.",
         "Version 1.0.0 where 1.1.0 is committed already.",
         _VERSIONED_SKILL,
     ),
     _in_skill(
         "MKS403",
         "no-changelog-entry",
-        "A skill's change log does not tell of its version.",
-        "A reviewer and everybody who updates look there for what changed.",
+        "A skill's change log has no entry for its version.",
+        "Reviewers and everybody who updates look there for what changed.",
         _VERSIONED_SKILL.replace('version: "1.1.0"\n', 'version: "1.2.0"\n', 1),
         _VERSIONED_SKILL,
     ),
     _in_skill(
         "MKS404",
         "no-successor",
-        "A skill is deprecated, and nothing says what to use instead.",
-        "An agent that finds it has nowhere to go. Where nothing replaces it, delete it: git keeps it.",
+        "A skill is deprecated, but nothing says what to use instead.",
+        "An agent that finds it has no alternative. If nothing replaces it, delete it: git keeps it.",
         SKILL + "deprecated: The dog is old.\n",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: swim\n",
         extra={"skills/swim.yaml": OTHER},
@@ -258,8 +259,8 @@ RULES = (
     _of_skills(
         "MKS405",
         "dangling-successor",
-        "superseded_by names a skill that is not there.",
-        "Whoever follows it ends nowhere. The skill was renamed, or the name is misspelt.",
+        "superseded_by names a skill that does not exist.",
+        "The reference leads nowhere. The skill was renamed, or the name is misspelt.",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: swimm\n",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: swim\n",
         extra={"skills/swim.yaml": OTHER},
@@ -268,7 +269,7 @@ RULES = (
         "MKS406",
         "cyclic-successor",
         "Skills supersede each other in a circle.",
-        "Nobody learns which one to use.",
+        "It is unclear which one to use.",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: walk\n",
         SKILL + "deprecated: The dog is old.\nsuperseded_by: swim\n",
         extra={"skills/swim.yaml": OTHER},

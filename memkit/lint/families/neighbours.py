@@ -248,9 +248,9 @@ RULES = (
     Rule(
         "MKS204",
         "confused-example",
-        "Another skill fits the input of an example better than the skill that it is an example of.",
-        "Requests in these words lead an agent to the wrong skill. Skills are ranked by BM25; the "
-        "example itself does not count for its own skill.",
+        "Another skill fits the input of an example better than the example's own skill.",
+        "A request in these words leads an agent to the wrong skill. Skills are ranked by BM25; the example itself "
+        "does not count for its own skill.",
         SKILL + "examples: [{input: Swim with the dog in the lake., approach: Takes the towel.}]\n",
         SKILL + "examples: [{input: Walk the dog to the door., approach: Takes the lead.}]\n",
         PLACE,
@@ -262,9 +262,10 @@ RULES = (
         "MKS501",
         "denied-step",
         "A step of a skill does what an active hard policy denies.",
-        "The agent would try, be stopped, and not know why. Commands in backticks, calls such as `deploy(to=prod)` "
-        "and the required tools are judged by the engine that judges the agent, in a context that sets nothing. If an "
-        "exception of the policy is meant to hold, say so in the step and suppress the finding with that reason.",
+        "The agent would try it, be stopped, and not know why. Commands in backticks, calls such as "
+        "`deploy(to=prod)` and the required tools are judged by the engine that judges the agent, with an empty "
+        "context. If an exception of the policy is meant to apply, say so in the step and suppress the finding with "
+        "that reason.",
         SKILL.replace("Find the lead.", "Run `rm -rf ~/walks`.") + "safety_checks: [Ask first.]\n",
         SKILL.replace("Find the lead.", "Run `ls ~/walks`.") + "safety_checks: [Ask first.]\n",
         PLACE,

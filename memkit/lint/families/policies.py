@@ -244,7 +244,7 @@ RULES = (
     _rule(
         "MKP001",
         "invalid-policy",
-        "A policy lacks a key, or a value in it does not fit.",
+        "A policy lacks a required key, or has an invalid value.",
         "A policy set with such a file does not load, and a set that does not load denies every call.",
         POLICY.replace("effect: ask", "effect: prompt"),
         POLICY,
@@ -253,7 +253,7 @@ RULES = (
     _rule(
         "MKP002",
         "policy-name",
-        "A policy's name differs from its file's, or is not a name.",
+        "A policy's name differs from its file's, or is not a valid name.",
         "A verdict names the policy that decided, and people look for it by its file.",
         POLICY.replace("name: no_deletes", "name: keep_files"),
         POLICY,
@@ -262,7 +262,7 @@ RULES = (
         "MKP003",
         "policy-without-match",
         "A policy has no match, so it is advice to the model and stops nothing.",
-        "Its rule is only put into the prompt. Whoever reads `enforcement: hard` believes that it binds. Say with "
+        "Its rule is only put into the prompt. Readers of `enforcement: hard` assume that it binds. State with "
         "`match` which calls it is about, or suppress this finding with the reason why advice is enough.",
         "name: no_deletes\ndescription: Keeps files.\nrule: Do not delete files without asking.\nenforcement: hard\n"
         "effect: ask\n",
@@ -271,8 +271,8 @@ RULES = (
     _rule(
         "MKP004",
         "unknown-policy-key",
-        "A policy has a key that memkit does not know.",
-        "A misspelt key is a clause that is not there: an exception that never applies, a condition that never holds.",
+        "A policy has a key unknown to memkit.",
+        "A misspelt key is a missing clause: an exception that never applies, a condition that never holds.",
         POLICY + "rational: Prevents data loss.\n",
         POLICY + "rationale: Prevents data loss.\n",
         spoils=True,
@@ -280,9 +280,9 @@ RULES = (
     _rule(
         "MKP005",
         "policy-does-not-compile",
-        "A condition of a policy cannot be used as it is written.",
-        "A construct that the engine does not support, such as a back-reference in a regular expression, "
-        "keeps the whole set from loading, and then every call is denied.",
+        "A condition of a policy cannot be used as written.",
+        "A construct that the engine does not support, such as a back-reference in a regular expression, prevents "
+        "the whole set from loading, and then every call is denied.",
         POLICY.replace("{shell: {program: rm}}", "{regex: '(rm) .*\\1'}"),
         POLICY,
         spoils=True,
@@ -291,8 +291,7 @@ RULES = (
         "MKP007",
         "untested-policy",
         "A policy has no tests.",
-        "Nobody knows what it stops, and the next edit can switch it off without a word. `memkit policy test` runs "
-        "the tests.",
+        "It is unknown what it stops, and the next edit can disable it unnoticed. `memkit policy test` runs the tests.",
         POLICY.partition("tests:")[0],
         POLICY,
         POLICY_PLACE,
@@ -302,8 +301,8 @@ RULES = (
     _warning(
         "MKP008",
         "idle-allow",
-        "A policy allows, which lifts no other policy.",
-        "The strongest effect wins, and what no policy matches is allowed anyway. What is meant is an exception of "
+        "A policy allows, which overrides no other policy.",
+        "The strongest effect wins, and what no policy matches is allowed anyway. What is needed is an exception in "
         "the policy that denies.",
         POLICY.replace("effect: ask", "effect: allow").replace("expect: ask", "expect: allow"),
         POLICY,
@@ -312,7 +311,8 @@ RULES = (
         "MKP009",
         "exception-in-words",
         "An exception has no match, so it never applies.",
-        "Exceptions read what the host program sets, and no model or user text; words alone lift nothing.",
+        "Exceptions read what the host program sets, and no text from the model or the user; words alone have no "
+        "effect.",
         POLICY + "exceptions: [{text: Not in tests.}]\n",
         POLICY + "exceptions: [{text: Not in tests., match: {context.env: test}}]\n",
     ),
@@ -320,16 +320,17 @@ RULES = (
         "MKP010",
         "stops-everything",
         "A policy stops every call of every tool.",
-        "An agent under it can do nothing, memory included. If that is meant, suppress the finding with the reason.",
+        "An agent under it can do nothing, not even use memory. If that is intended, suppress the finding with the "
+        "reason.",
         POLICY.replace("  tool: bash\n  args.command: {shell: {program: rm}}\n", '  tool: "*"\n'),
         POLICY,
     ),
     _rule(
         "MKP012",
         "former-trust",
-        "A policy waits for a trust that no turn has any more.",
-        "`context.trust` is `untrusted` where text from outside stands in the prompt, else `trusted`. A policy with a "
-        "former value asks in every turn until somebody rewrites it: `memkit migrate` does.",
+        "A policy tests for a trust value that no turn has any more.",
+        "`context.trust` is `untrusted` if text from outside is in the prompt, else `trusted`. A policy with a "
+        "former value asks in every turn until it is rewritten, which `memkit migrate` does.",
         POLICY.replace("  tool: bash\n", "  tool: bash\n  context.trust: {in: [candidate, quarantined]}\n"),
         POLICY.replace("  tool: bash\n", "  tool: bash\n  context.trust: untrusted\n").replace(
             "command: rm x}}", "command: rm x}, context: {trust: untrusted}}"
@@ -338,9 +339,10 @@ RULES = (
     _warning(
         "MKP013",
         "outgrowing-pattern",
-        "A regular expression can need more states than memkit remembers of it.",
-        "Such an expression counts what follows a letter that may stand anywhere, so that each of those letters has to "
-        "be kept in mind. Decisions stay right and linear in the text; they lose the table that makes them quick.",
+        "A regular expression can need more states than memkit caches for it.",
+        "Such an expression counts characters after a letter that may occur anywhere, so that each of those letters "
+        "has to be remembered. Decisions stay correct and linear in the text, but lose the table that makes them "
+        "fast.",
         POLICY.replace("{shell: {program: rm}}", "{regex: 'rm(x|y)*x(x|y){20}'}").replace(
             "command: rm x", f"command: rmx{'y' * 20}"
         ),
@@ -350,7 +352,7 @@ RULES = (
         "MKP011",
         "invalid-test-table",
         "A table of policy tests cannot be read.",
-        "None of its rows is tried, and `memkit policy test` fails.",
+        "None of its rows is tested, and `memkit policy test` fails.",
         "policy: no_deletes\ncolumns: [name, args.command, expect]\nrows:\n  - [stops rm, rm x]\n",
         "policy: no_deletes\ncall: {tool: bash}\ncolumns: [name, args.command, expect]\nrows:\n  - [stops rm, rm "
         "x, ask]\n",
@@ -361,8 +363,8 @@ RULES = (
     Rule(
         "MKP006",
         "unknown-tool",
-        "A policy is about a tool that exists nowhere.",
-        "It never matches, and nobody says so: the most common reason why a rule stops nothing. Known are the tools of "
+        "A policy is about a tool that does not exist.",
+        "It never matches, silently: the most common reason why a rule stops nothing. Known are the tools of "
         "memkit.yaml, of skills and domains, those that tests of policies call, memory's own, and names that hosts "
         "commonly use.",
         POLICY.replace("tool: bash\n", "tool: bsah\n"),

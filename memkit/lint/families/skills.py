@@ -268,8 +268,8 @@ RULES = (
     _schema(
         "MKS001",
         "invalid-skill",
-        "A skill lacks a key, or a value in it does not fit.",
-        "A skill that does not load cannot be found, shown or run, and keeps the whole set from reloading.",
+        "A skill lacks a required key, or has an invalid value.",
+        "A skill that does not load cannot be found, shown or run, and prevents the whole set from reloading.",
         SKILL.replace("steps:\n  - Find the lead.\n  - Walk round the block.", "steps: Find the lead."),
         SKILL,
         spoils=True,
@@ -277,7 +277,7 @@ RULES = (
     _schema(
         "MKS002",
         "skill-name",
-        "A skill's name differs from its file's, or is not a name.",
+        "A skill's name differs from its file's, or is not a valid name.",
         "People look for a skill by its file and agents by its name. Names are lower-case letters, digits, `-` and "
         "`_`, at most 64, so that they are safe as file names everywhere.",
         SKILL.replace("name: walk", "name: stroll"),
@@ -287,8 +287,8 @@ RULES = (
     _schema(
         "MKS003",
         "unknown-skill-key",
-        "A skill has a key that memkit does not know.",
-        "A misspelt key does nothing: `safety_check` checks nothing.",
+        "A skill has a key unknown to memkit.",
+        "A misspelt key has no effect: `safety_check` checks nothing.",
         SKILL + "safety_check: [Look at the traffic.]\n",
         SKILL + "safety_checks: [Look at the traffic.]\n",
         unsafe_fix="gives the key the name that it is nearest to",
@@ -298,7 +298,7 @@ RULES = (
         "MKS201",
         "vague-description",
         "A description does not say what the skill is about.",
-        'An agent that has many skills sees their descriptions only. "Helps with various tasks" is never chosen, or '
+        'An agent with many skills sees only their descriptions. "Helps with various tasks" is never chosen, or '
         "always.",
         SKILL.replace("Walks the dog round the block.", "Helps you with various tasks."),
         SKILL,
@@ -307,8 +307,8 @@ RULES = (
     _warning(
         "MKS202",
         "no-trigger",
-        "Nothing says when to use a skill: no when_to_use, no example, no word in the description.",
-        "What a skill does is half of what routing needs. The other half is the situation in which somebody needs it.",
+        "Nothing says when to use a skill: no when_to_use, no example, no such words in the description.",
+        "What a skill does is only half of what routing needs. The other half is the situation in which it is needed.",
         SKILL.replace("when_to_use: The dog stands at the door.\n", ""),
         SKILL,
         check=routing,
@@ -316,8 +316,8 @@ RULES = (
     _warning(
         "MKS203",
         "repeated-description",
-        "when_to_use says what the description says already.",
-        "Both stand in the prompt. A repetition costs tokens and adds no situation in which the skill is needed.",
+        "when_to_use repeats the description.",
+        "Both are in the prompt. A repetition costs tokens and adds no situation in which the skill is needed.",
         SKILL.replace("The dog stands at the door.", "Walk the dog round the block."),
         SKILL,
         check=routing,
@@ -325,9 +325,9 @@ RULES = (
     _warning(
         "MKS301",
         "unused-tool",
-        "No step of a skill uses a tool that it requires.",
-        "A skill is not run where a required tool is missing. A tool that no step names keeps it from running for "
-        "nothing, or a step was forgotten. A step uses a tool when it names it, or says what its name says.",
+        "No step of a skill uses a tool that the skill requires.",
+        "A skill is not run if a required tool is missing. A tool that no step uses prevents that for no reason, or "
+        "a step was forgotten. A step uses a tool if it names it, or says what its name says.",
         SKILL + "required_tools: [weather_forecast]\n",
         SKILL.replace("Find the lead.", "Read the weather forecast.") + "required_tools: [weather_forecast]\n",
         check=unused_tools,
@@ -336,7 +336,8 @@ RULES = (
         "MKS302",
         "unchecked-destruction",
         "A step destroys something, and the skill has no safety check.",
-        "An agent follows steps to the letter. What is made sure of, or who is asked, has to stand there as well.",
+        "An agent follows steps to the letter. What has to be checked first, or who has to be asked, must be written "
+        "there as well.",
         SKILL.replace("Find the lead.", "Run `rm -rf ~/walks`."),
         SKILL.replace("Find the lead.", "Run `rm -rf ~/walks`.")
         + "safety_checks: [Ask before the old walks are deleted.]\n",

@@ -152,18 +152,18 @@ RULES = (
     _rule(
         "MKY001",
         "not-yaml",
-        "The file is not YAML that memkit reads.",
-        "A file that does not load is not there: the skill is missing, and a policy set with such a file denies every "
-        "call. The message names the line and column where reading stopped.",
+        "The file is not YAML as memkit reads it.",
+        "A file that does not load is treated as missing: the skill is absent, and a policy set with such a file "
+        "denies every call. The message names the line and column where reading stopped.",
         _HEAD + "steps: [Find the lead\n",
         _GOOD,
     ),
     _rule(
         "MKY002",
         "duplicate-key",
-        "A key stands twice in one map.",
-        "Most YAML readers silently keep the last of two equal keys. A second `enforcement: soft` far below the first "
-        "would so disarm a hard policy, and nobody would see it in review.",
+        "A key occurs twice in one map.",
+        "Most YAML readers silently keep the last of two equal keys. A second `enforcement: soft` far below the "
+        "first would thus disarm a hard policy, and nobody would notice in review.",
         _HEAD + "description: Walks two dogs.\nsteps: [Find the lead]\n",
         _GOOD,
     ),
@@ -172,7 +172,7 @@ RULES = (
         "ambiguous-scalar",
         "A value without quotes means different things to different YAML readers.",
         "YAML 1.1 reads `no` as false, `0755` as 493 and `12:30` as 750; YAML 1.2 reads a string, 755 and a string. "
-        "memkit reads 1.2; an editor, a script or a reviewer may not. Quotes settle it.",
+        "memkit reads 1.2; an editor, a script or a reviewer may not. Quotes remove the ambiguity.",
         _HEAD + "steps: [no]\n",
         _HEAD + 'steps: ["no"]\n',
         severity="warning",
@@ -183,8 +183,8 @@ RULES = (
         "MKY004",
         "unsupported-yaml",
         "The file uses an anchor, an alias, a merge key, a tag or a directive.",
-        "These make the text that a reviewer reads differ from what loads, and nested aliases can grow a small file "
-        "to gigabytes. memkit's files are plain maps, lists and scalars.",
+        "These make the text that a reviewer reads differ from what loads, and nested aliases can expand a small "
+        "file to gigabytes. memkit's files are plain maps, lists and scalars.",
         _HEAD.replace("Walks", "&text Walks") + "steps: [*text]\n",
         _GOOD,
     ),
@@ -192,7 +192,7 @@ RULES = (
         "MKY005",
         "byte-order-mark",
         "The file starts with a byte order mark.",
-        "UTF-8 needs none, and tools that do not expect it take it for a part of the first key.",
+        "UTF-8 needs none, and tools that do not expect it read it as part of the first key.",
         "\ufeff" + _GOOD,
         _GOOD,
         severity="warning",
@@ -202,8 +202,8 @@ RULES = (
         "MKY006",
         "too-large",
         "The file is larger than 1 MB, or nested deeper than 64 levels.",
-        "Skills, policies and domains are read by people. Such a file is generated or hostile, and reading it would "
-        "cost more than everything else in the store.",
+        "Skills, policies and domains are meant for people to read. Such a file is generated or hostile, and reading "
+        "it would cost more than everything else in the store.",
         _HEAD + "steps: " + "[" * 66 + "]" * 66 + "\n",
         _GOOD,
     ),
@@ -218,7 +218,7 @@ RULES = (
     _rule(
         "MKY008",
         "several-documents",
-        "The file holds more than one YAML document.",
+        "The file contains more than one YAML document.",
         "Readers that expect one document take the first and drop the rest, or fail.",
         _GOOD + "---\nname: run\n",
         _GOOD,
@@ -226,26 +226,26 @@ RULES = (
     _rule(
         "MKY019",
         "unsettled-merge",
-        "A merge left both sides in the file, between marks.",
-        "Nobody decided yet which of them holds, so nothing of the file does: a policy set with such a file denies "
-        "everything. `memkit git setup` lets git merge what does not contradict, and name the clauses that do.",
+        "A merge left both sides in the file, between conflict markers.",
+        "Nobody has decided yet which of them holds, so nothing in the file does: a policy set with such a file "
+        "denies everything. `memkit git setup` lets git merge what does not contradict, and name the clauses that do.",
         _HEAD + "<<<<<<< HEAD\nsteps: [Find the lead]\n=======\nsteps: [Find the dog]\n>>>>>>> other\n",
         _GOOD,
     ),
     _rule(
         "MKY009",
         "link-out-of-store",
-        "The file is a symbolic link to something outside of the store.",
-        "What it says is not in the repository: it cannot be reviewed, and it differs from machine to machine.",
+        "The file is a symbolic link to something outside the store.",
+        "Its content is not in the repository: it cannot be reviewed, and it differs from machine to machine.",
         "skills/walk.yaml -> /home/ada/walk.yaml",
         _GOOD,
     ),
     Rule(
         "MKY010",
         "ignored-file",
-        "The file lies where skills, policies or domains are read, and is not one of them.",
-        "Only `*.yaml` directly in the folder is read. A `.yml` file, or one in a folder below, looks as if it "
-        "counted, and does not.",
+        "The file is in a folder of skills, policies or domains, but is not one of them.",
+        "Only `*.yaml` directly in the folder is read. A `.yml` file, or one in a subfolder, looks as if it counted, "
+        "but does not.",
         "A policy saved as policies/no_deletes.yml.",
         "The same file as policies/no_deletes.yaml.",
         "policies/no_deletes.yml",
@@ -254,7 +254,7 @@ RULES = (
     Rule(
         "MKY013",
         "invalid-setting",
-        "A value in memkit.yaml does not fit.",
+        "A value in memkit.yaml is invalid.",
         "No command runs on a store whose settings do not load.",
         "name: test\ncontext: {max_tokens: many}\n",
         "name: test\ncontext: {max_tokens: 8000}\n",
@@ -265,8 +265,8 @@ RULES = (
     Rule(
         "MKY014",
         "unknown-setting",
-        "memkit.yaml has a key that memkit does not know.",
-        "A misspelt setting leaves the built-in default in force: the budget or the privacy that was meant is not set.",
+        "memkit.yaml has a key unknown to memkit.",
+        "A misspelt setting leaves the built-in default in force: the intended budget or privacy is not set.",
         "name: test\ncontext: {max_token: 8000}\n",
         "name: test\ncontext: {max_tokens: 8000}\n",
         "memkit.yaml",
@@ -276,7 +276,7 @@ RULES = (
     _rule(
         "MKY017",
         "clashing-names",
-        "Two files are one where capital letters do not count.",
+        "The names of two files are equal if case is ignored.",
         "On macOS and Windows the second of `walk.yaml` and `Walk.yaml` replaces the first, and git shows changes "
         "that nobody made.",
         "Two files, skills/walk.yaml and skills/Walk.yaml.",
@@ -287,7 +287,7 @@ RULES = (
         "MKY011",
         "suppression-without-reason",
         "A suppression gives no reason, or names no known rule.",
-        "A finding that is switched off without a word is asked about again by every reader. Such a comment has no "
+        "Every reader wonders again about a finding that was switched off without explanation. Such a comment has no "
         "effect. The form is `# memkit: ignore[CODE] reason`, on the line of the finding or alone on the line above.",
         _HEAD + "steps: [Find the lead]  # memkit: ignore[MKY003]\n",
         _HEAD + "steps: [no]  # memkit: ignore[MKY003] the dog's name is No\n",
@@ -296,7 +296,7 @@ RULES = (
         "MKY012",
         "unused-suppression",
         "A suppression has nothing to suppress.",
-        "What it was for is gone. Left in place, it would hide the next finding there.",
+        "The finding that it was for is gone. Left in place, it would hide the next finding there.",
         _HEAD + "steps: [Find it]  # memkit: ignore[MKY003] the dog's name is No\n",
         _GOOD,
         severity="warning",
@@ -305,9 +305,9 @@ RULES = (
     Rule(
         "MKY018",
         "needs-trust",
-        "The file names what runs or is asked once a person trusts the store.",
-        "Nothing of a store starts a process, imports a module or chooses a provider before `memkit trust`. What it "
-        "would be is said here, where a change of it is reviewed. A note does not fail a run of lint.",
+        "The file names what is run or contacted once a person trusts the store.",
+        "Nothing in a store starts a process, imports a module or chooses a provider before `memkit trust`. What it "
+        "would be is listed here, where a change of it is reviewed. A note does not fail a run of lint.",
         "name: test\ntools: [{name: lamp_switch, description: Switches a lamp., run: [lamp]}]\n",
         "name: test\ntools: [{name: outbox, description: Keeps a message., run: [tee, -a, outbox.jsonl]}]\n",
         "memkit.yaml",

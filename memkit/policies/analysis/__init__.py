@@ -1,1 +1,1 @@
-"""What can be shown about a set of policies before any call is made."""
+"""Proofs about a set of policies before any call is made."""

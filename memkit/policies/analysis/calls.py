@@ -25,7 +25,7 @@ class Lift:
     """An exception that can apply."""
 
     index: int
-    """Its place in the file."""
+    """Its position in the file."""
     text: str
     boxes: tuple[Box, ...]
 
@@ -43,43 +43,43 @@ class AnalysedPolicy:
 
     @property
     def hard(self) -> bool:
-        """Return whether it binds, and counts what cannot be read as a match."""
+        """Return whether it binds, and counts what cannot be parsed as a match."""
         return self.enforcement == "hard"
 
     @property
     def mode(self) -> str:
-        """Return whether it matches where it possibly holds, or only where it surely does."""
+        """Return whether it matches if it possibly holds, or only if it surely does."""
         return POSSIBLE if self.hard else SURE
 
     @property
     def contribution(self) -> str:
-        """Return what it adds to a decision."""
+        """Return its contribution to a decision."""
         return contribution(self.effect, self.enforcement)
 
     @property
     def strength(self) -> int:
-        """Return the place in the lattice of what it adds."""
+        """Return the position of its contribution in the lattice."""
         return strength(self.contribution)
 
     @property
     def label(self) -> str:
-        """Return its name with what it does, for a sentence."""
+        """Return its name with its effect, for a sentence."""
         return f"{self.name} ({self.enforcement} {self.effect})"
 
     @cached_property
     def tools(self) -> frozenset[str] | None:
-        """Return every tool it can be about, or ``None`` where they cannot be listed."""
+        """Return every tool it can be about, or ``None`` if they cannot be enumerated."""
         listed = [box["tool"].members if "tool" in box else None for box in self.boxes]
         known = [tools for tools in listed if tools is not None]
         return frozenset[str]().union(*known) if len(known) == len(listed) else None
 
     def decides_like(self, other: AnalysedPolicy) -> bool:
-        """Return whether two policies say the same about every call, as they are written."""
+        """Return whether two policies decide every call alike, as they are written."""
         return self._decisive == other._decisive
 
     @cached_property
     def _decisive(self) -> str:
-        # Spelled out, because 1 and true are equal as values and two conditions in a policy.
+        # As text, because 1 and true are equal as values but different conditions in a policy.
         fields = ("effect", "enforcement", "match", "exceptions")
         return json.dumps({key: self.data.get(key) for key in fields}, sort_keys=True)
 
@@ -101,18 +101,18 @@ class SubjectSet:
         return self._by_name.get(name)
 
     def decide(self, call: Call) -> Verdict:
-        """Return what the engine decides; each call is put before it once."""
+        """Return the engine's decision; each call is decided only once."""
         spelled = json.dumps((call.tool, call.args, call.context))
         if spelled not in self._decided:
             self._decided[spelled] = self.guard.decide(call.tool, call.args, call.context)
         return self._decided[spelled]
 
     def applying(self, call: Call) -> list[AnalysedPolicy]:
-        """Return the policies that apply to a call, by the engine."""
+        """Return the policies that apply to a call, according to the engine."""
         return [self._by_name[finding.name] for finding in self.decide(call).policies if finding.name in self._by_name]
 
     def applies(self, subject: AnalysedPolicy, call: Call) -> bool:
-        """Return whether a policy applies to a call, by the engine."""
+        """Return whether a policy applies to a call, according to the engine."""
         return any(finding.name == subject.name for finding in self.decide(call).policies)
 
 
@@ -142,7 +142,7 @@ def _boxes(match: JSON) -> tuple[Box, ...]:
 
 
 MAX_STEPS = 1_500
-"""So many partial calls are looked at for one question."""
+"""The most partial calls examined for one question."""
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,11 @@ class Applies:
 
     subject: AnalysedPolicy
     surely: bool = False
-    """Whether it must match by what it says, and not because a hard policy counts what it cannot read."""
+    """Whether it must match by its own words, and not because a hard policy counts what it cannot parse."""
 
     @property
     def mode(self) -> str:
-        """Return how its conditions are asked."""
+        """Return the mode in which its conditions are evaluated."""
         return SURE if self.surely else self.subject.mode
 
 
@@ -197,7 +197,7 @@ Wish = Applies | Spared | Matches | Lifted | NotLifted | OfTool
 
 @dataclass(frozen=True)
 class CallFound:
-    """A call that is as wanted, by the engine's own word."""
+    """A call that fulfils the wishes, confirmed by the engine."""
 
     call: Call
 
@@ -209,9 +209,9 @@ def find_call(wishes: Sequence[Wish], confirmed: Callable[[Call], bool], *, glan
     """Return a call that fulfils every wish.
 
     Args:
-        wishes: What the call must be like; what binds most comes first.
-        confirmed: Asks the engine whether a call is what was wanted.
-        glance: Whether only a call is of use, and no proof that there is none.
+        wishes: What the call must be like, most restrictive first.
+        confirmed: Asks the engine whether a call is as wanted.
+        glance: Whether only a call is needed, and no proof that there is none.
     """
     unsure = ""
     try:
@@ -226,15 +226,15 @@ def find_call(wishes: Sequence[Wish], confirmed: Callable[[Call], bool], *, glan
 
 
 class _TooLong(Exception):
-    """The search has taken as many steps as it may."""
+    """The search has taken the maximum number of steps."""
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """A call that is being written: what each key must be like."""
+    """A partially determined call: what each key must be like."""
 
     wanted: Mapping[str, tuple[ValuePart, ...]] = field(default_factory=lambda: {"tool": ()})
-    """Of the keys that the call must have."""
+    """For keys that the call must have."""
     refused: Mapping[str, tuple[ValuePart, ...]] = field(default_factory=dict)
     """What a key must not be, if the call has it."""
 
@@ -247,7 +247,7 @@ class _Draft:
         return solve(parts, text_only=key == "tool", glance=self.glance, listed=listed)
 
     def wants(self, box: Box) -> bool:
-        """Return whether every condition of a box is one that the call must fulfil."""
+        """Return whether the call must fulfil every condition of a box."""
         return all(any(part.condition is wanted for part in self.wanted.get(key, ())) for key, wanted in box.items())
 
     def call(self) -> Call | str:
@@ -265,13 +265,13 @@ class _Draft:
 
 
 class _Search:
-    """Tries every way to fulfil the wishes, one after the other."""
+    """Tries every way to fulfil the wishes, one after another."""
 
     def __init__(self) -> None:
         self._steps = 0
 
     def drafts(self, draft: _Draft, wishes: Sequence[Wish]) -> Iterator[_Draft]:
-        """Yield every draft that fulfils the wishes as far as its values are known one by one."""
+        """Yield every draft that fulfils the wishes as far as its values can be checked one by one."""
         if not wishes:
             yield draft
             return
@@ -306,8 +306,8 @@ class _Search:
                 yield following
 
     def _denied(self, draft: _Draft, boxes: Sequence[Box], mode: str) -> Iterator[_Draft]:
-        """Yield the drafts in which none of the boxes holds: of each, one condition does not."""
-        # A box that is wanted as a whole leaves nothing, which is better seen before the others are denied.
+        """Yield the drafts in which none of the boxes holds: in each box, one condition fails."""
+        # A box that is wanted as a whole leaves nothing, which is better detected before the others are denied.
         boxes = sorted(boxes, key=lambda box: not draft.wants(box))
         yield from self._denied_in_turn(draft, boxes, mode)
 
@@ -323,7 +323,7 @@ class _Search:
                 yield from self._denied_in_turn(following, boxes[1:], mode)
 
     def _with(self, draft: _Draft, key: str, part: ValuePart) -> _Draft | None:
-        """Return the draft with one more condition, or ``None`` when that leaves no value for some key."""
+        """Return the draft with one more condition, or ``None`` if that leaves no value for some key."""
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise _TooLong
@@ -344,7 +344,7 @@ def _reaches(pattern: str, key: str) -> bool:
 
 
 def _put(roots: Mapping[str, dict[str, JSON]], key: str, value: JSON, taken: Mapping[str, object]) -> None:
-    """Write a value where a key looks for it; ``*`` becomes a name that nothing else asks for."""
+    """Write a value where a key looks for it; ``*`` becomes a name that nothing else reads."""
     root, _, name = key.partition(".")
     *folders, last = [_free_name(root, taken) if word == "*" else word for word in name.split(".")]
     place = roots[root]

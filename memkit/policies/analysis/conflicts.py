@@ -1,16 +1,16 @@
-"""Find what in a set of policies cannot be as it was meant, each with a call that shows it.
+"""Find mistakes in a set of policies, each with a call that shows it.
 
-What the kinds mean:
+The kinds of conflict:
 
-- ``contradiction``: one hard policy allows a call that another hard one denies or wants to be asked about; both
-  by what they say, and not because a hard policy counts what it cannot read.
+- ``contradiction``: one hard policy allows a call that another hard one denies or wants confirmed; both
+  by their own words, and not because a hard policy counts what it cannot parse.
 - ``dead``: no call fulfils the policy's conditions, or its own exceptions lift every call that does.
 - ``shadowed``: wherever the policy applies, stronger ones apply too, so it never decides.
 - ``redundant``: wherever it applies, others that add as much apply too, so no verdict changes without it.
 - ``unreachable_exception``: the exception never lifts a call that would not be lifted without it.
-- ``gap``: a tool that is declared as dangerous, and that no policy can apply to.
+- ``gap``: a tool declared as dangerous to which no policy can apply.
 
-What is found can be mended at once: leaving out all shadowed and redundant policies together changes no verdict.
+All findings can be fixed at once: removing all shadowed and redundant policies together changes no verdict.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from memkit.policies.analysis.views import other_commands
 from memkit.runtime.guard.interface import JSON, Call
 
 KINDS = ("contradiction", "shadowed", "redundant", "dead", "unreachable_exception", "gap")
-"""What can be wrong with a set, in the order in which it is told."""
+"""The kinds of conflict, in order of presentation."""
 
 
 @dataclass(frozen=True)
 class PolicyConflict:
-    """Something in a set of policies that cannot be as it was meant."""
+    """A mistake in a set of policies."""
 
     kind: str
     policies: tuple[str, ...]
-    """The policy it is about, then those that make it so."""
+    """The policy concerned, then those that cause it."""
     witness: Call | None
     """A call that shows it; ``policy check`` decides it as the proof says."""
     proof: str
@@ -58,7 +58,7 @@ class PolicyConflict:
 
 @dataclass(frozen=True)
 class OpenCase:
-    """A question that was neither shown nor ruled out."""
+    """A question that was neither proved nor disproved."""
 
     kind: str
     policies: tuple[str, ...]
@@ -67,17 +67,17 @@ class OpenCase:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Everything that was shown, and what stays open."""
+    """All results, and the open questions."""
 
     conflicts: tuple[PolicyConflict, ...]
     unknown: tuple[OpenCase, ...]
 
 
 MAX_COVERING = 40
-"""So many other policies are taken together to cover one."""
+"""The most other policies that are combined to cover one."""
 
 MAX_COSTLY = 20
-"""So many pairs of policies may be too large to compare before no further pair is looked at."""
+"""The most pairs of policies too large to compare before no further pair is examined."""
 
 _STOPS = ("deny", "ask")
 _LISTED = 3
@@ -91,11 +91,11 @@ class DangerousTool:
 
     name: str
     sample: Mapping[str, JSON]
-    """Arguments as its schema wants them."""
+    """Arguments that satisfy its schema."""
 
 
 def find_conflicts(policies: Sequence[PolicyData], tools: Sequence[DangerousTool] = ()) -> Analysis:
-    """Return every conflict that can be shown in a valid set of policies, and every question that stays open."""
+    """Return every provable conflict in a valid set of policies, and every question that stays open."""
     subjects = SubjectSet(policies)
     told: list[Told] = []
     alive = []
@@ -130,7 +130,7 @@ def _dead(subjects: SubjectSet, subject: AnalysedPolicy) -> Told | None:
 
 
 def _only_unread(subject: AnalysedPolicy, call: Call) -> PolicyConflict | None:
-    """Return a finding for a hard policy whose conditions hold nowhere, and that matches only what cannot be read."""
+    """Return a finding for a hard policy whose conditions never hold, and that matches only what cannot be parsed."""
     if not subject.hard:
         return None
     if not isinstance(find_call([Matches(subject, surely=True)], lambda call: True), Nothing):
@@ -226,15 +226,15 @@ def _by_tool(
 def _may_meet(one: AnalysedPolicy, other: AnalysedPolicy) -> bool:
     """Return whether two policies may be about the same tool, and the same command of it.
 
-    A text can hold commands of both, but then they do not disagree about one command.
+    A text can contain commands of both, but then they do not disagree about one command.
     """
     return any(not _kept_apart(box, beside) for box in one.boxes for beside in other.boxes)
 
 
 def _kept_apart(box: Box, beside: Box) -> bool:
-    """Return whether two boxes surely have no call in common; a cheap question for what is mostly so.
+    """Return whether two boxes surely have no call in common; a cheap test for the usual case.
 
-    A list as an argument may fulfil both by different elements, so that texts keep apart only what is one value.
+    A list as an argument may fulfil both by different elements, so texts separate boxes only for single values.
     """
     return any(
         ((wanted.whole or beside[key].whole or not key.startswith("args.")) and wanted.excludes(beside[key]))
@@ -261,7 +261,7 @@ def _contradiction(
 
 
 def _needless(subjects: SubjectSet, alive: Sequence[AnalysedPolicy]) -> Iterator[Told]:
-    """Yield what could be left out; of two that say the same, the later one."""
+    """Yield what could be removed; of two equivalent ones, the later."""
     needless: set[AnalysedPolicy] = set()
     for subject in reversed(alive):
         told = _covered(subjects, subject, needless)
@@ -307,7 +307,7 @@ def _open_cover(subject: AnalysedPolicy, covering: Sequence[AnalysedPolicy], rea
 
 
 def _fewest(subject: AnalysedPolicy, covering: Sequence[AnalysedPolicy]) -> list[AnalysedPolicy]:
-    """Leave out of the covering policies those that are not needed."""
+    """Remove the unnecessary ones from the covering policies."""
     kept = list(covering)
     for other in covering[:-1]:
         rest = [one for one in kept if one is not other]

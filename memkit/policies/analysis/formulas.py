@@ -1,6 +1,6 @@
-"""Conditions as formulas: three-valued answers of the engine made two-valued, so that they can be combined and denied.
+"""Conditions as formulas: the engine's three-valued answers made two-valued, so that they can be combined and negated.
 
-A leaf is one operator of the ``match`` language with its operand. A view that cannot read its text answers "unknown",
+A leaf is one operator of the ``match`` language with its operand. A view that cannot parse its text answers "unknown",
 which a hard policy counts as a match and a soft one does not; so a leaf is asked either whether it *surely* holds or
 whether it *possibly* does.
 """
@@ -32,11 +32,11 @@ class Leaf:
     """One operator with its operand."""
 
     key: str
-    """Both, spelled in one way."""
+    """Both, in canonical spelling."""
     operator: str
     operand: JSON = field(compare=False, hash=False)
     check: Predicate = field(compare=False, hash=False)
-    """What the engine makes of it."""
+    """The engine's compiled form."""
 
     @property
     def is_text(self) -> bool:
@@ -45,17 +45,17 @@ class Leaf:
 
     @property
     def is_view(self) -> bool:
-        """Return whether it reads its text as a language of its own."""
+        """Return whether it parses its text as a language of its own."""
         return self.operator in _VIEWS
 
     def holds(self, value: JSON, mode: str) -> bool:
-        """Return what the engine says of one value that is no list."""
+        """Return the engine's answer for one value that is not a list."""
         state = self.check.test(value).state if value is not None else False
         return state is True or (state is None and mode == POSSIBLE)
 
     @cached_property
     def members(self) -> Mapping[str, JSON] | None:
-        """Return the texts it holds for, each with the value it was written as; ``None`` for more than a list."""
+        """Return the texts that it holds for, each with its original value; ``None`` if it is more than a list."""
         if self.operator == "equals":
             return {text_of(self.operand) or "": self.operand}
         if self.operator == "in":
@@ -66,7 +66,7 @@ class Leaf:
 
     @cached_property
     def language(self) -> Language:
-        """Return its texts as an automaton; raises ``TooComplex`` where that is too large."""
+        """Return its texts as an automaton; raise ``TooComplex`` if that is too large."""
         if self.members is not None:
             return language(tuple(rf"\A{escaped(text)}\Z" for text in self.members))
         if self.operator == "glob":
@@ -78,20 +78,20 @@ class Leaf:
 
 @dataclass(frozen=True)
 class FormulaLiteral:
-    """A leaf that is asked for, or denied."""
+    """A leaf that is required, or denied."""
 
     leaf: Leaf
     mode: str
     wanted: bool = True
 
     def holds(self, value: JSON) -> bool:
-        """Return whether one value, which is no list, is as wanted."""
+        """Return whether one value, not a list, is as required."""
         return self.leaf.holds(value, self.mode) is self.wanted
 
 
 @dataclass(frozen=True)
 class All:
-    """Every part; without parts it always holds."""
+    """Conjunction; without parts it always holds."""
 
     parts: tuple[Formula, ...] = ()
 
@@ -102,7 +102,7 @@ class All:
 
 @dataclass(frozen=True)
 class Any:
-    """One of the parts; without parts it never holds."""
+    """Disjunction; without parts it never holds."""
 
     parts: tuple[Formula, ...] = ()
 
@@ -115,7 +115,7 @@ Formula = FormulaLiteral | All | Any
 
 
 def denied(formula: Formula) -> Formula:
-    """Return the formula that holds where this one does not."""
+    """Return the negation of a formula."""
     if isinstance(formula, FormulaLiteral):
         return FormulaLiteral(formula.leaf, formula.mode, not formula.wanted)
     parts = tuple(denied(part) for part in formula.parts)
@@ -138,13 +138,13 @@ class Ends(NamedTuple):
     tail: str
 
     def fits(self, other: Ends) -> bool:
-        """Return whether one text can begin and end both ways, as far as a glance tells."""
+        """Return whether one text can begin and end both ways, by a quick test."""
         heads = self.head.startswith(other.head) or other.head.startswith(self.head)
         return heads and (self.tail.endswith(other.tail) or other.tail.endswith(self.tail))
 
 
 class Condition:
-    """A condition of a policy: what the engine makes of it, and its formulas."""
+    """A condition of a policy: its compiled form in the engine, and its formulas."""
 
     def __init__(self, key: str, data: JSON) -> None:
         self.key = key
@@ -156,15 +156,15 @@ class Condition:
 
     @property
     def whole(self) -> bool:
-        """Return whether a list is given whole and not one element at a time."""
+        """Return whether a list is tested as a whole and not one element at a time."""
         return self.check.whole
 
     def formula(self, mode: str) -> Formula:
-        """Return when it surely, or possibly, holds for one value that is no list."""
+        """Return when it surely, or possibly, holds for one value that is not a list."""
         return self.sure if mode == SURE else self.possible
 
     def holds(self, value: JSON, mode: str) -> bool:
-        """Return what the engine says of a value, which may be a list."""
+        """Return the engine's answer for a value, which may be a list."""
         if isinstance(value, str):
             state = _state(self, value)
         elif isinstance(value, list) and all(isinstance(word, str) for word in value):
@@ -175,16 +175,16 @@ class Condition:
 
     @cached_property
     def members(self) -> frozenset[str] | None:
-        """Return every text that can make it surely hold, when they can be listed."""
+        """Return every text that can make it surely hold, if they can be enumerated."""
         return _members(self.sure)
 
     @cached_property
     def ends(self) -> tuple[Ends, ...] | None:
-        """Return how every text that makes it surely hold begins and ends, one way or another; ``None``: any way."""
+        """Return the alternative ends of texts that make it surely hold; ``None`` for any."""
         return _ends(self.sure)
 
     def excludes(self, other: Condition) -> bool:
-        """Return whether no one text makes both surely hold, as far as a glance tells."""
+        """Return whether no text makes both surely hold, by a quick test."""
         if self.members is not None and other.members is not None:
             return self.members.isdisjoint(other.members)
         if self.ends is None or other.ends is None:
@@ -193,7 +193,7 @@ class Condition:
 
 
 def condition(data: JSON) -> Condition:
-    """Return the condition for its data; the same data gives the same condition."""
+    """Return the condition for its data; equal data gives the same condition."""
     return _condition(json.dumps(data, ensure_ascii=False, sort_keys=True))
 
 
@@ -204,12 +204,12 @@ def _condition(key: str) -> Condition:
 
 @lru_cache(maxsize=65536)
 def _state(asked: Condition, value: str | tuple[str, ...]) -> bool | None:
-    """Return what the engine says of a text or of words; a search asks of the same few again and again."""
+    """Return the engine's answer for a text or for words; a search repeats the same few."""
     return asked.check.on(value if isinstance(value, str) else list(value)).state
 
 
 def _formula(data: JSON, mode: str) -> Formula:
-    """Return the formula of a condition as it stands in a file: a bare string is a glob, a list means any of."""
+    """Return the formula of a condition as written in a file: a bare string is a glob, a list means any of."""
     if isinstance(data, Mapping):
         parts = tuple(_operator(name, operand, mode) for name, operand in data.items())
         return parts[0] if len(parts) == 1 else All(parts)
@@ -264,7 +264,7 @@ def _leaf_ends(leaf: Leaf) -> tuple[Ends, ...] | None:
 
 
 def _regex_head(node: Node) -> str:
-    """Return the characters that a pattern demands right after the start of the text."""
+    """Return the characters that a pattern requires at the start of the text."""
     parts = node.parts if isinstance(node, Sequence) else ()
     if not parts or parts[0] != Anchor("start"):
         return ""

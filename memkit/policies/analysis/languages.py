@@ -1,8 +1,8 @@
-"""The texts that a condition holds for, as automata; and whether a combination of such sets holds any text at all.
+"""Sets of texts that conditions hold for, as automata; and whether a combination of such sets contains any text.
 
 Globs, prefixes and lists become the same automata that the engine runs for regular expressions. A question about
-several of them walks through all at once, from one character to the next, and remembers where it has been: as there are
-only so many states, it ends with a shortest text, or with the certainty that there is none.
+several of them walks through all at once, character by character, and remembers visited states: since these are
+finite in number, it ends with a shortest text, or with the proof that there is none.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ NEWLINE = Chars((("\n", "\n"),))
 
 _READABLE = string.ascii_lowercase + string.digits + string.ascii_uppercase + "-_./ " + string.punctuation
 _COMMON = "".join(dict.fromkeys(_READABLE + "".join(map(chr, range(128))))) + "é٣\u2003€"
-"""Every ASCII character, those that read best first; and beyond ASCII a letter, a digit, a space and a sign."""
+"""Every ASCII character, most readable first; and beyond ASCII a letter, a digit, a space and a sign."""
 _RUNS = re.compile(r"\d+|\s+|[^\W\d]+|[^\w\s]+")
 _LAST_CASED = 0x1F000
 
 
 @lru_cache(maxsize=65536)
 def representatives(sets: frozenset[Chars]) -> str:
-    """Return one character of every class that the sets divide all characters into, those that read best first."""
+    """Return one character of every class into which the sets divide all characters, the most readable ones."""
     distinct = tuple(sets)
     if not distinct:
         return _COMMON[0]
@@ -52,8 +52,8 @@ def _row(chars: Chars) -> tuple[bool, ...]:
 def _uncommon(sets: Collection[Chars]) -> Iterator[str]:
     r"""Yield characters that cover every class beyond ASCII.
 
-    Between two borders of ranges only the Unicode classes can tell characters apart, and with them the four that
-    ``\d``, ``\s`` and ``\w`` make; what ignores case asks for the other case of a character too.
+    Between two boundaries of ranges only the Unicode classes distinguish characters, and with them the four that
+    ``\d``, ``\s`` and ``\w`` make; a case-insensitive set also depends on a character's other case.
     """
     borders = {ord(low) for chars in sets for low, _ in chars.ranges}
     borders |= {ord(high) + 1 for chars in sets for _, high in chars.ranges}
@@ -101,10 +101,10 @@ def _cased() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _cased_of_ascii() -> tuple[str, ...]:
-    """Return those of them that sets with ranges in ASCII alone can tell apart, in their order.
+    """Return those of them that sets with ranges in ASCII alone can distinguish, in order.
 
-    A letter whose other case is in ASCII or more than one letter; of all others the first for each way in which the
-    kinds of its cases differ.
+    These are letters whose other case is in ASCII or has more than one letter; of all others the first for each
+    combination of kinds of its cases.
     """
     found: dict[object, str] = {}
     for char in _cased():
@@ -115,19 +115,19 @@ def _cased_of_ascii() -> tuple[str, ...]:
 
 
 MAX_CONFIGURATIONS = 3_000
-"""So many places are visited before the answer is that nobody knows."""
+"""The most states visited before the question is left open."""
 
 Truth = bool | None
 Accepts = Callable[[Sequence[Truth]], Truth]
-"""From what is known about each set (in, out, or not decided yet) to what is known about their combination."""
+"""From what is known about each set (in, out, or undecided) to what is known about their combination."""
 
 _END = ""
 _ANY = "any"
-"""Some character, where it does not matter which."""
+"""Any character."""
 
 
 class TooComplex(Exception):
-    """A question that is not answered within the bounds of this analysis."""
+    """A question that cannot be answered within the limits of this analysis."""
 
 
 def escaped(text: str) -> str:
@@ -136,7 +136,7 @@ def escaped(text: str) -> str:
 
 
 def glob_pattern(glob: str) -> str:
-    """Return the regular expression of a glob; open ends are left open, so that what was found is never taken back."""
+    """Return the regular expression of a glob; open ends are left open, so that a match is never retracted."""
     core = glob.strip("*") if not glob.endswith("]") else glob.lstrip("*")
     head = "" if glob.startswith("*") else r"\A"
     tail = "" if glob.endswith("*") else r"\Z"
@@ -162,7 +162,7 @@ def _glob_parts(glob: str) -> Iterable[str]:
 
 
 def _set_end(glob: str, start: int) -> int:
-    """Return where a set ends; a bracket that nothing closes is itself."""
+    """Return where a set ends; an unclosed bracket is literal."""
     position = start + 1
     position += glob[position : position + 1] == "!"
     position += glob[position : position + 1] == "]"
@@ -171,7 +171,7 @@ def _set_end(glob: str, start: int) -> int:
 
 
 def _set_pattern(glob: str) -> str:
-    """Return what Python makes of a set, in the words of the subset."""
+    """Return Python's interpretation of a set, in the supported subset."""
     made = fnmatch.translate(glob).removeprefix("(?s:").removesuffix(r")\Z")
     return {"(?!)": r"[^\s\S]", ".": r"[\s\S]"}.get(made, made)
 
@@ -185,22 +185,22 @@ NUMBER = (
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """A set of texts that an automaton accepts: it is searched for its pattern, and once found stays accepted."""
+    """A set of texts accepted by an automaton, which searches for its pattern and accepts once it is found."""
 
     automaton: Automaton
     looks_ahead: bool
-    """Whether a position depends on the character that follows it."""
+    """Whether a position depends on the following character."""
 
     @property
     def sets(self) -> tuple[Chars, ...]:
-        """Return every set of characters that it tells apart."""
+        """Return every set of characters that it distinguishes."""
         read = tuple(state.reads for state in self.automaton.states if state.reads is not None)
         return (*read, WORDY, NEWLINE) if self.looks_ahead else read
 
 
 @lru_cache(maxsize=4096)
 def language(patterns: tuple[str, ...]) -> Language:
-    """Return the texts in which one of the patterns occurs; raises ``TooComplex`` where they are too large together."""
+    """Return the texts in which one of the patterns occurs; raise ``TooComplex`` if they are too large together."""
     joined = "|".join(f"(?:{pattern})" for pattern in patterns) if len(patterns) > 1 else patterns[0]
     try:
         automaton = compile_regex(joined)
@@ -211,15 +211,15 @@ def language(patterns: tuple[str, ...]) -> Language:
 
 
 _Place = frozenset[int] | None
-"""Where a search stands: the states reached by the last character, or ``None`` when the pattern was found."""
+"""The state of a search: the states after the last character, or ``None`` once the pattern was found."""
 
 
 _Position = tuple[str | None, bool, tuple[_Place, ...]]
-"""The character before, whether only the end may follow, and where each search stands."""
+"""The previous character, whether only the end may follow, and the state of each search."""
 
 
 class _Walk:
-    """One automaton walked character by character; every step is worked out once."""
+    """One automaton run character by character; every step is cached."""
 
     def __init__(self, one: Language) -> None:
         self._automaton = one.automaton
@@ -230,7 +230,7 @@ class _Walk:
         self._restarts = self._restarting()
 
     def sets(self, place: _Place, before: str | None) -> frozenset[Chars]:
-        """Return the sets of characters that the next step tells apart."""
+        """Return the sets of characters that the next step distinguishes."""
         if place is None:
             return frozenset()
         if self._looks_ahead:
@@ -242,7 +242,7 @@ class _Walk:
         return self._sets[key]
 
     def step(self, place: _Place, before: str | None, char: str, final_newline: bool) -> _Place:
-        """Return where reading ``char`` (or the end) leads from a place."""
+        """Return the state after reading ``char`` (or the end)."""
         if place is None:
             return None
         key = (place, before, char, final_newline)
@@ -251,7 +251,7 @@ class _Walk:
         return self._steps[key]
 
     def truth(self, place: _Place, *, started: bool) -> Truth:
-        """Return what is settled already, whatever follows."""
+        """Return what is decided already, whatever follows."""
         if place is None:
             return True
         return False if started and not place and not self._restarts else None
@@ -288,7 +288,7 @@ class _Walk:
         return self._automaton.accept in seen, waiting
 
     def _restarting(self) -> bool:
-        """Return whether the pattern may begin anywhere, and not at the start of the text only."""
+        """Return whether the pattern may begin anywhere, and not only at the start of the text."""
         pending, seen = [self._automaton.start], set[int]()
         while pending:
             index = pending.pop()
@@ -323,10 +323,10 @@ def _walk(one: Language) -> _Walk:
 
 
 def find_text(languages: Sequence[Language], accepts: Accepts) -> str | None:
-    """Return a shortest text that the combination accepts, or ``None`` when there is none.
+    """Return a shortest text that the combination accepts, or ``None`` if there is none.
 
     Raises:
-        TooComplex: More places than the bounds allow.
+        TooComplex: More states than the limit.
     """
     looks_ahead = any(one.looks_ahead for one in languages)
     walks = [_walk(one) for one in languages]
@@ -358,12 +358,12 @@ def find_text(languages: Sequence[Language], accepts: Accepts) -> str | None:
 
 
 def _shape(char: str, looks_ahead: bool) -> str:
-    """Return a character that looks the same from behind: only being in a word counts there."""
+    """Return an equivalent preceding character: only being in a word matters there."""
     return "w" if looks_ahead and _wordy(char) else "."
 
 
 def _tokens(alphabet: str, *, ending: bool, looks_ahead: bool) -> Iterable[tuple[str, bool]]:
-    """Yield what may be read: the end, a character, or a line feed that nothing follows."""
+    """Yield what may be read next: the end, a character, or a final line feed."""
     yield _END, False
     if ending:
         return

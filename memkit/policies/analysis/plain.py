@@ -1,7 +1,7 @@
-"""Ways to fulfil a formula, and texts and numbers for which one without views holds.
+"""Ways to fulfil a formula, and texts and numbers that satisfy one without views.
 
-A shortest text, or the certainty that there is none. Two views that exclude each other by their form end a way before
-it is finished; between two neighbouring bounds one number stands for all.
+The result is a shortest text, or the proof that there is none. Two views that exclude each other by their form end a
+way before it is finished; between two adjacent bounds one number stands for all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memkit.policies.analysis.views import within
 from memkit.runtime.guard.interface import JSON
 
 MAX_STEPS = 4_000
-"""So many parts of a formula are looked at before the answer is that nobody knows."""
+"""The most parts of a formula examined before the question is left open."""
 
 Case = tuple[tuple[FormulaLiteral, ...], tuple[Formula, ...]]
 """Views, each wanted or not, and formulas without views."""
@@ -26,7 +26,7 @@ def cases(formula: Formula) -> Iterator[tuple[tuple[FormulaLiteral, ...], Formul
     """Yield every way to fulfil a formula: views that must hold or must not, and a formula without views.
 
     Raises:
-        TooComplex: There are more ways than the bounds allow.
+        TooComplex: There are more ways than the limit.
     """
     for views, plain in _ways(formula, count()):
         yield views, All(plain)
@@ -43,7 +43,7 @@ def _ways(formula: Formula, steps: Iterator[int]) -> Iterator[Case]:
         for part in formula.parts:
             yield from _ways(part, steps)
     else:
-        # What leaves no choice comes first, so that a choice which does not go with it ends at once.
+        # Parts without a choice come first, so that an incompatible choice ends at once.
         parts = sorted(_demands(formula), key=lambda part: isinstance(part, Any))
         yield from _joined(((), ()), parts, steps)
 
@@ -67,7 +67,7 @@ def _joined(so_far: Case, parts: Sequence[Formula], steps: Iterator[int]) -> Ite
 
 
 def _at_odds(views: Sequence[FormulaLiteral], more: Sequence[FormulaLiteral]) -> bool:
-    """Return whether one view is wanted and another that it lies within is not."""
+    """Return whether one view is wanted and another that contains it is not."""
     for other in more:
         opposed = [one for one in views if one.wanted is not other.wanted]
         if any(_excludes(other, one) if other.wanted else _excludes(one, other) for one in opposed):
@@ -80,7 +80,7 @@ def _excludes(wanted: FormulaLiteral, refused: FormulaLiteral) -> bool:
 
 
 def sample_numbers(ranges: Iterable[Mapping[str, JSON]]) -> Iterator[float]:
-    """Yield every bound, and one number of every gap between two bounds that are neighbours; whole ones first."""
+    """Yield every bound, and one number of every gap between adjacent bounds; whole ones first."""
     bounds = sorted({float(bound) for limits in ranges for bound in limits.values()})
     if not bounds:
         yield 1
@@ -96,7 +96,7 @@ def _oddity(number: float) -> tuple[bool, bool, float]:
 
 
 def _between(low: float, high: float) -> float | None:
-    """Return a number between two, or ``None`` when no double lies there."""
+    """Return a number between two, or ``None`` if there is no double between them."""
     if math.nextafter(low, math.inf) >= high:
         return None
     if math.isinf(low) or math.isinf(high):
@@ -109,7 +109,7 @@ def _between(low: float, high: float) -> float | None:
 
 
 def _beyond(low: float, high: float) -> float | None:
-    """Return a number past the last bound."""
+    """Return a number beyond the last bound."""
     if math.isinf(low):
         number = math.floor(high) - 1.0
         return number if number < high else math.nextafter(high, -math.inf)
@@ -118,13 +118,13 @@ def _beyond(low: float, high: float) -> float | None:
 
 
 def plain_values(formula: Formula, *, only_texts: bool) -> Iterator[JSON]:
-    """Yield values for which a formula without views holds; none only if there are none.
+    """Yield values that satisfy a formula without views; none only if there are none.
 
-    Conditions on numbers split the line at their bounds. A text that is no number is unknown to all of them. Of a text
-    that is one, and that other conditions speak of too, nobody knows where it lies: it is only a guess.
+    Conditions on numbers divide the line at their bounds. A text that is not a number is unknown to all of them. For a
+    text that is one, and that other conditions concern too, its place is uncertain: it is only a guess.
 
     Raises:
-        TooComplex: There were guesses only, and there may be others.
+        TooComplex: There were only guesses, and there may be other values.
     """
     ranges = list(dict.fromkeys(leaf for leaf in leaves(formula) if leaf.operator == "range"))
     unread = _settled(formula, None)
@@ -147,7 +147,7 @@ def plain_values(formula: Formula, *, only_texts: bool) -> Iterator[JSON]:
 
 
 def _settled(formula: Formula, number: float | None) -> Formula:
-    """Return the formula with its conditions on numbers answered, for a number or for a text that is none."""
+    """Return the formula with its conditions on numbers decided, for a number or for a text that is none."""
     if isinstance(formula, FormulaLiteral):
         if formula.leaf.operator != "range":
             return formula
@@ -173,7 +173,7 @@ def _any(truths: Sequence[Truth]) -> Truth:
 
 
 def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterator[str]:
-    """Yield a shortest text that a formula of text conditions holds for, and that lies in or outside of ``more``."""
+    """Yield a shortest text that satisfies a formula of text conditions, and is in or outside ``more``."""
     settled = _without_choice(formula)
     if settled is None:
         return
@@ -193,7 +193,7 @@ def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterat
 
 
 def _without_choice(formula: Formula) -> tuple[list[FormulaLiteral], list[Formula]] | None:
-    """Return the literals that must all hold and the choices that they leave open; ``None`` where they leave none."""
+    """Return the literals that must all hold and the remaining choices; ``None`` if no choice is possible."""
     plain, nested = _conjuncts(formula)
     while True:
         signs = {one.leaf: one.wanted for one in plain}
@@ -210,7 +210,7 @@ def _without_choice(formula: Formula) -> tuple[list[FormulaLiteral], list[Formul
 
 
 def _decided(formula: Formula, signs: Mapping[Leaf, bool]) -> Formula:
-    """Return a formula with the leaves that are settled answered; of a choice, what can still be chosen."""
+    """Return a formula with its decided leaves replaced; for a choice, what can still be chosen."""
     if isinstance(formula, FormulaLiteral):
         known = signs.get(formula.leaf)
         return formula if known is None else (All() if known is formula.wanted else Any())
@@ -222,7 +222,7 @@ def _decided(formula: Formula, signs: Mapping[Leaf, bool]) -> Formula:
 
 
 def _conjuncts(formula: Formula) -> tuple[list[FormulaLiteral], list[Formula]]:
-    """Return the literals that must all hold, and what else must hold beside them."""
+    """Return the literals that must all hold, and the other conjuncts."""
     if isinstance(formula, FormulaLiteral):
         return [formula], []
     if isinstance(formula, Any):

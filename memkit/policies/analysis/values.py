@@ -1,7 +1,7 @@
-"""Whether one value can be as several conditions want it: a value that shows it, the proof of none, or neither.
+"""Whether one value can satisfy several conditions: a value that shows it, the proof of none, or neither.
 
-A value is a text (numbers and truth values count by their spelling), an object, or a list. Every value that is returned
-was put before the engine. That there is none is claimed only where texts, numbers and shapes were looked through
+A value is a text (numbers and truth values count by their spelling), an object, or a list. Every returned value
+was checked by the engine. That there is none is claimed only if texts, numbers and shapes were searched
 completely.
 """
 
@@ -37,12 +37,12 @@ from memkit.runtime.guard.kinds import SAMPLE_NAMES
 TOO_LARGE = "the conditions are too large to look through"
 _ORDINARY = ("x", "a b", "0", "1", "/tmp/x", "ls", "")
 _TOOLS = tuple(name for names in SAMPLE_NAMES.values() for name in names if not has_wildcards(name))
-"""Names of tools that mean what their kind says; a program's name would stand before what it is told."""
+"""Names of tools that mean what their kind says; a program's name would precede its arguments."""
 _FEW = 12
 
 
 class ValuePart(NamedTuple):
-    """One condition that a value must fulfil, or must not."""
+    """One condition that a value must satisfy, or must not."""
 
     condition: Condition
     mode: str
@@ -50,7 +50,7 @@ class ValuePart(NamedTuple):
     wanted: bool = True
 
     def holds(self, value: JSON) -> bool:
-        """Return what the engine says of a value."""
+        """Return the engine's answer for a value."""
         return self.condition.holds(value, self.mode) is self.wanted
 
     def is_denied_by(self, other: ValuePart) -> bool:
@@ -60,7 +60,7 @@ class ValuePart(NamedTuple):
 
     @property
     def formula(self) -> Formula:
-        """Return when a value that is no list is as wanted."""
+        """Return when a value that is not a list is as wanted."""
         formula = self.condition.formula(self.mode)
         return formula if self.wanted else denied(formula)
 
@@ -79,7 +79,7 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Nobody knows, and why."""
+    """The answer is unknown, and the reason."""
 
     reason: str
 
@@ -91,13 +91,13 @@ Answer = ValuesFound | Nothing | Unknown
 def solve(
     parts: tuple[ValuePart, ...], *, text_only: bool = False, glance: bool = False, listed: bool = False
 ) -> Answer:
-    """Return a value that is as every part wants it.
+    """Return a value that satisfies every part.
 
     Args:
         parts: What is wanted of the value.
-        text_only: Whether the value is a text by its nature, as the name of a tool is.
-        glance: Whether only a value is of use and no proof, so that what takes long is left.
-        listed: Whether a list may fulfil one condition by one element and another by another.
+        text_only: Whether the value is always a text, as the name of a tool is.
+        glance: Whether only a value is needed and no proof, so that slow searches are skipped.
+        listed: Whether a list may satisfy one condition by one element and another by another.
     """
     if any(part.is_denied_by(other) for part in parts for other in parts):
         return Nothing()
@@ -131,7 +131,7 @@ def _likely(parts: Sequence[ValuePart], formula: Formula) -> Iterator[JSON]:
 
 
 def samples(leaf: Leaf) -> Iterable[JSON]:
-    """Return values for which a leaf probably holds, those that read best first."""
+    """Yield values that probably satisfy a leaf, the most readable first."""
     if leaf.members is not None:
         return leaf.members.values()
     if leaf.operator == "glob":
@@ -165,7 +165,7 @@ def _ordinary_numbers(formula: Formula) -> Iterator[JSON]:
 
 
 def _guessed(parts: Sequence[ValuePart], formula: Formula) -> Answer:
-    """Try what fulfils several views at once."""
+    """Try to fulfil several views at once."""
     for views, _ in islice(cases(formula), _FEW):
         for value in guesses([one.leaf for one in views if one.wanted]):
             if all(part.holds(value) for part in parts):
@@ -185,13 +185,13 @@ def _texts(parts: Sequence[ValuePart], formula: Formula) -> Answer:
 
 
 def _members(part: ValuePart) -> frozenset[str] | None:
-    """Return every text that can be as a part wants it, when they can be listed."""
+    """Return every text that can satisfy a part, if they can be enumerated."""
     may_not_tell = part.mode == POSSIBLE and any(not leaf.is_text for leaf in part.condition.leaves)
     return part.condition.members if part.wanted and not may_not_tell else None
 
 
 def _spelled(text: str) -> Iterator[JSON]:
-    """Yield a text, and the number or truth value that is spelled so: a view reads texts only."""
+    """Yield a text, and the number or truth value with this spelling: a view reads texts only."""
     yield text
     try:
         value = json.loads(text)
@@ -202,7 +202,7 @@ def _spelled(text: str) -> Iterator[JSON]:
 
 
 def _looked_through(parts: Sequence[ValuePart], formula: Formula, shape: str) -> Answer:
-    """Return what is known after every way to fulfil the views was looked at, with the plain rest of each."""
+    """Return the result of examining every way to fulfil the views, each with its remaining plain conditions."""
     unsure = False
     for views, plain in cases(formula):
         texts = plain_values(plain, only_texts=shape != "text")
@@ -221,7 +221,7 @@ def _looked_through(parts: Sequence[ValuePart], formula: Formula, shape: str) ->
 
 
 def _objects(parts: Sequence[ValuePart], formula: Formula) -> Answer:
-    """Look at values with names in them: no text condition holds there, and no number or command can be read."""
+    """Examine objects: no text condition holds there, and no number or command can be parsed."""
     for value in (
         {},
         *({"sql": text} for leaf in leaves(formula) if leaf.operator == "sql" for text in guesses([leaf])),
@@ -233,7 +233,7 @@ def _objects(parts: Sequence[ValuePart], formula: Formula) -> Answer:
 
 
 def _unreadable(formula: Formula) -> Formula:
-    """Return the formula as it stands for an object; only SQL in it stays open."""
+    """Return the formula as it applies to an object; only its SQL conditions stay open."""
     if isinstance(formula, FormulaLiteral):
         if formula.leaf.operator == "sql":
             return formula
@@ -243,10 +243,10 @@ def _unreadable(formula: Formula) -> Formula:
 
 
 def _lists(parts: Sequence[ValuePart], formula: Formula) -> Answer:
-    """Look at lists.
+    """Examine lists.
 
-    A condition without views holds for a list when it holds for one element, so where none has views a list adds
-    nothing. A view reads the list as the words of one command; then it is one more way to spell a text.
+    A condition without views holds for a list if it holds for one element, so if none has views a list adds
+    nothing. A view reads the list as the words of one command; then it is another way to spell a text.
     """
     if not any(part.condition.whole for part in parts):
         return Nothing()
@@ -259,7 +259,7 @@ def _lists(parts: Sequence[ValuePart], formula: Formula) -> Answer:
 
 
 def _element_each(parts: tuple[ValuePart, ...], glance: bool) -> Answer:
-    """Look at lists that fulfil each condition by an element of its own; what is refused holds for no element."""
+    """Examine lists that satisfy each condition by a separate element; refused conditions hold for no element."""
     wanted = [part for part in parts if part.wanted]
     refused = tuple(part for part in parts if not part.wanted)
     if len(wanted) < 2 or any(part.condition.whole for part in wanted):

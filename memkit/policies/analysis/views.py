@@ -1,6 +1,6 @@
-"""What can be known of ``shell`` and ``sql`` conditions: when one lies within another, and texts that fulfil them.
+"""Facts about ``shell`` and ``sql`` conditions: when one implies another, and texts that satisfy them.
 
-The texts are guesses to be put before the engine; nothing is concluded from a guess that fails.
+The texts are guesses to be checked by the engine; nothing is concluded from a failed guess.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CLIENTS = ("psql", "mysql", "sqlite3", "duckdb")
 
 @lru_cache(maxsize=65536)
 def within(inner: Leaf, outer: Leaf) -> bool:
-    """Return whether what fulfils one view fulfils the other, and what one cannot read, the other cannot either."""
+    """Return whether one view implies the other, and whatever the first cannot parse, the other cannot either."""
     if inner == outer:
         return True
     if inner.operator != outer.operator:
@@ -68,7 +68,7 @@ def _refused(leaf: Leaf, key: str) -> frozenset[str]:
 
 
 def _choice(leaf: Leaf, key: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return what must all be there, and of which one must be; one to choose from is one that must be there."""
+    """Return what must all be present, and of which one must be; a single alternative counts as required."""
     data = leaf.operand.get(key, {})
     named = data if isinstance(data, Mapping) else {"any_of": data}
     every, some = (frozenset(as_list(named.get(word, []))) for word in ("all_of", "any_of"))
@@ -102,7 +102,7 @@ def _statement_within(inner: Leaf, outer: Leaf) -> bool:
 
 @lru_cache(maxsize=16384)
 def glob_within(inner: str, outer: str) -> bool:
-    """Return whether every text of one glob surely is one of the other."""
+    """Return whether every text of one glob surely matches the other."""
     if inner == outer or not has_wildcards(inner):
         return glob_test(outer)(inner) if inner != outer else True
     if not has_wildcards(outer):
@@ -122,7 +122,7 @@ def _without(inside: bool | None, outside: bool | None) -> bool | None:
 
 @lru_cache(maxsize=4096)
 def glob_sample(glob: str) -> str:
-    """Return a short text that a glob holds for."""
+    """Return a short text that matches a glob."""
     plain = glob.replace("*", "").replace("?", "x")
     if "[" not in glob and glob_test(glob)(plain):
         return plain
@@ -145,7 +145,7 @@ def _others(one: Leaf, other: Leaf) -> bool:
 
 
 def guesses(views: Sequence[Leaf]) -> list[str]:
-    """Return texts that may fulfil all of these views at once."""
+    """Return texts that may satisfy all of these views at once."""
     commands = [leaf.operand for leaf in views if leaf.operator == "shell"]
     statements = [leaf.operand for leaf in views if leaf.operator == "sql"]
     found: Iterable[str] = ()
@@ -166,7 +166,7 @@ def _client_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
 
 
 def _program_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
-    """Return program names that every command pattern may have; the first is likely to be one that all have."""
+    """Return program names that may satisfy every command pattern; the first probably satisfies all."""
     wanted = [
         [str(name).lower() for name in as_list(command["program"])] for command in commands if "program" in command
     ]
@@ -207,7 +207,7 @@ def _command_texts(commands: Sequence[Mapping[str, JSON]]) -> Iterator[str]:
 
 
 def _choices(commands: Sequence[Mapping[str, JSON]], key: str) -> Iterator[tuple[str, ...]]:
-    """Yield the words of every way to choose what the commands want."""
+    """Yield the words of every combination of what the commands require."""
     every: list[str] = []
     some: list[Sequence[str]] = []
     for command in commands:

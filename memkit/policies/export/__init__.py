@@ -1,4 +1,4 @@
-"""What an export promises: a text in the other language, and for every policy what became of it."""
+"""The result of an export: a text in the other language, and for every policy how it was translated."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from memkit.runtime.guard.interface import JSON, contribution
 PolicyData = Mapping[str, JSON]
 State = Literal["exact", "narrower", "wider", "both", "missing", "nothing"]
 """How an exported policy differs: it permits less (narrower) or more (wider) than memkit does, or both; ``missing`` is
-not there at all, and ``nothing`` has no verdict to export: advice, and what is switched off."""
+not included at all, and ``nothing`` has no verdict to export: advice, and what is switched off."""
 
 STOPS = ("deny", "ask")
 
 
 @dataclass(frozen=True)
 class ExportedPolicy:
-    """What became of one policy."""
+    """How one policy was translated."""
 
     name: str
     effect: str
-    """What it adds to a decision; of a soft policy that is at most a warning."""
+    """Its contribution to a decision; for a soft policy at most a warning."""
     state: State
     reasons: tuple[str, ...] = ()
 
@@ -46,7 +46,7 @@ class Export:
 
 
 def effect_of(policy: PolicyData) -> str:
-    """Return what a policy adds to a decision."""
+    """Return a policy's contribution to a decision."""
     return contribution(policy.get("effect") or "allow", policy["enforcement"])
 
 

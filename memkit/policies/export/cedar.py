@@ -1,12 +1,12 @@
 """Policies as Cedar.
 
-Cedar knows permit and forbid. The lattice of four becomes three actions, of which a host asks one after the other:
-``run_quietly`` (nothing is to be said), ``run`` (it may run, with the warning said) and ``run_approved`` (it may run
-once a person agreed). A policy forbids those that its effect forbids, so a host that asks for ``run`` alone is never
+Cedar has permit and forbid. The lattice of four becomes three actions, which a host requests one after another:
+``run_quietly`` (without any message), ``run`` (it may run, with the warning shown) and ``run_approved`` (it may run
+once a person agreed). A policy forbids those that its effect forbids, so a host that requests only ``run`` is never
 weaker.
 
-A Cedar policy whose evaluation fails is left out, and a forbid that is left out permits. So every value that a policy
-reads is looked at in the one permit as well: where it has not the type that the policies need, nothing is permitted.
+A Cedar policy whose evaluation fails is skipped, and a skipped forbid permits. So every value that a policy
+reads is also checked in the one permit: if it lacks the type that the policies need, nothing is permitted.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ TRUE, FALSE = "true", "false"
 
 
 def every(parts: Sequence[str]) -> str:
-    """Return an expression that holds where all parts do."""
+    """Return an expression that holds if all parts do."""
     return _combined(parts, "&&", neutral=TRUE, absorbing=FALSE)
 
 
 def some(parts: Sequence[str]) -> str:
-    """Return an expression that holds where one part does."""
+    """Return an expression that holds if one part does."""
     return _combined(parts, "||", neutral=FALSE, absorbing=TRUE)
 
 
 def denied(part: str) -> str:
-    """Return an expression that holds where a part does not."""
+    """Return an expression that holds if a part does not."""
     return {TRUE: FALSE, FALSE: TRUE}.get(part, f"!({part})")
 
 
@@ -64,7 +64,7 @@ def like(glob: str) -> str:
 
 
 def literal_pattern(text: str) -> str:
-    """Return the inside of a pattern of ``like`` for a text that is meant as it stands."""
+    """Return the inside of a pattern of ``like`` for a literal text."""
     return "".join(map(_escaped, text)).replace("*", "\\*")
 
 
@@ -95,14 +95,14 @@ _PLAIN_REGEX = re.compile(r"(?P<start>\^|\\A)?(?P<text>[A-Za-z0-9 _/@:,;<>=!\"'%
 
 
 class CedarBounds(NamedTuple):
-    """Two expressions between which a condition lies: wherever ``lower`` holds it does, and it only where ``upper``."""
+    """Lower and upper bound of a condition: it holds wherever ``lower`` does, and only where ``upper`` does."""
 
     lower: str
     upper: str
 
     @property
     def exact(self) -> bool:
-        """Return whether the condition is said as it is."""
+        """Return whether the condition is expressed exactly."""
         return self.lower == self.upper
 
 
@@ -126,15 +126,15 @@ _HEAD = """\
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a value of a call can lie in a request."""
+    """A possible place of a call's value in a request."""
 
     there: str
-    """Holds where there is such a value."""
+    """Holds if there is such a value."""
     value: str
 
 
 class _Writer:
-    """Writes one policy after the other, and keeps what they read."""
+    """Writes one policy after another, and records what they read."""
 
     def __init__(self, numbers: frozenset[str], tighten: bool) -> None:
         self.numbers = numbers
@@ -143,7 +143,7 @@ class _Writer:
         self._reasons: list[str] = []
 
     def permit(self) -> str:
-        """Return the one permit: it holds where every value that a policy reads has the type that is needed."""
+        """Return the one permit: it holds if every value that a policy reads has the required type."""
         lines = "\n  && ".join([every(['context.tool like "*"']), *self._read])
         actions = ", ".join(f'Action::"{action}"' for action in ACTIONS["deny"])
         return f'@id("memkit")\npermit (principal, action in [{actions}], resource)\nwhen {{\n  {lines}\n}};'
@@ -196,7 +196,7 @@ class _Writer:
         return _both(some, found)
 
     def _typed(self, value: str, key: str) -> str:
-        """Return what holds for every value of the needed type, and fails for any other."""
+        """Return an expression that holds for every value of the required type, and fails for any other."""
         return f"{value} <= {_LONGEST}" if key in self.numbers else f'{value} like "*"'
 
     def _condition(self, data: JSON, value: str, key: str) -> CedarBounds:
@@ -243,7 +243,7 @@ def _both(combine: Callable[[Sequence[str]], str], parts: Sequence[CedarBounds])
 
 
 def _places(root: str, name: str) -> Iterator[_Place]:
-    """Yield where a dotted name can lead: each dot is part of a name or leads into a record."""
+    """Yield the possible places of a dotted name: each dot is part of a name or leads into a record."""
     parts = name.split(".")
     for depth in range(len(parts)):
         value, there = f"context.{'args' if root == 'args' else 'host'}", []
@@ -326,7 +326,7 @@ def _range(operand: JSON, value: str) -> CedarBounds:
 
 
 def _regex(operand: JSON, value: str) -> CedarBounds:
-    """Return a regular expression that is a text, at the start or anywhere; Cedar knows no other."""
+    """Return a regular expression that is a literal text, at the start or anywhere; Cedar has no others."""
     found = _PLAIN_REGEX.fullmatch(operand)
     if not found:
         return NOT_SAID

@@ -1,8 +1,8 @@
-"""Policies as permissions of Claude Code: deny before ask before allow, whatever is more specific.
+"""Policies as permissions of Claude Code: deny before ask before allow, regardless of specificity.
 
-A rule names a tool, and some tools take a pattern for what is most telling about a call. Nothing there knows what the
-host knows, and nothing warns. Each policy has rules that come as near as those get, and rules that surely stop all that
-it stops; which are written is the caller's choice.
+A rule names a tool, and some tools take a pattern for a call's main argument. Rules cannot see the host's context,
+and cannot warn. Each policy has rules that are as close as possible, and rules that surely stop everything that
+it stops; the caller chooses which are written.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from memkit.runtime.guard.match import compile_condition
 from memkit.runtime.host.terminal import one_line
 
 _MOST = 400
-"""Patterns of one condition; a settings file is read by people too."""
+"""The most patterns for one condition; a settings file is read by people too."""
 _UNSAYABLE = re.compile(r"[()\n\r\\]|:\*\Z")
-"""Brackets end a rule, and a colon before a last star is another way to write a blank."""
+"""Brackets end a rule, and a colon before a final star is another way to write a blank."""
 _PATH = re.compile(r"[A-Za-z0-9._/~ @+*-]+")
 
 
@@ -42,7 +42,7 @@ class Patterns:
 
     texts: tuple[str, ...] = ()
     complete: bool = True
-    """Whether every part of the condition has its patterns, as far as their text goes."""
+    """Whether every part of the condition has patterns, as far as their text allows."""
 
 
 NONE = Patterns((), False)
@@ -79,7 +79,7 @@ def values(data: JSON) -> Patterns:
 
 
 def paths(data: JSON) -> Patterns:
-    """Return patterns in the way of gitignore for a condition on an absolute path."""
+    """Return gitignore-style patterns for a condition on an absolute path."""
     found = values(data)
     written = [_path(text) for text in found.texts]
     texts = tuple(dict.fromkeys(text for each in written if each for text in each))
@@ -98,7 +98,7 @@ def _union(parts: list[Patterns]) -> Patterns:
 
 
 def _kept(texts: Iterator[str | None], *, exactly: bool = False) -> Patterns:
-    """Return what of the texts a rule can hold; where it must say just this, no wildcard is made looser."""
+    """Return the texts that a rule can contain; if it must be exact, no wildcard is made looser."""
     kept: list[str] = []
     complete = True
     for count, text in enumerate(texts):
@@ -114,7 +114,7 @@ def _texts(name: str, operand: JSON) -> Iterator[str | None]:
     if name == "glob":
         yield from operands
     elif name in ("equals", "in"):
-        # A star that is meant as a star cannot be told from a wildcard.
+        # A literal star cannot be distinguished from a wildcard.
         yield from (None if re.search(r"[*?\[]", text_of(item) or "") else text_of(item) for item in operands)
     elif name == "prefix":
         yield from (None if re.search(r"[*?\[]", text) else f"{text}*" for text in operands)
@@ -123,7 +123,7 @@ def _texts(name: str, operand: JSON) -> Iterator[str | None]:
 
 
 def _shell(operand: Mapping[str, JSON]) -> Iterator[str | None]:
-    """Yield the command lines nearest to a shell condition: its words in the order in which people write them."""
+    """Yield the command lines nearest to a shell condition: its words in the usual order."""
     if "program" not in operand:
         yield None
         return
@@ -134,7 +134,7 @@ def _shell(operand: Mapping[str, JSON]) -> Iterator[str | None]:
 
 
 def _line(program: str, words: list[str]) -> str:
-    """Return a command line with its first plain argument next to the program and the others anywhere behind.
+    """Return a command line with its first plain argument next to the program and the others anywhere after it.
 
     >>> _line("rm", []), _line("git", ["push", "--force"]), _line("kubectl", ["apply", "*prod*"])
     ('rm *', 'git push* --force*', 'kubectl apply *prod*')
@@ -157,13 +157,13 @@ def _choices(data: JSON) -> list[list[str]]:
 
 
 def _spellings(words: list[str]) -> list[str]:
-    """Return words with the flags that mean the same."""
+    """Return words with equivalent spellings of flags."""
     also = (same for word in words for group in SYNONYMS if word in group for same in sorted(group, reverse=True))
     return list(dict.fromkeys((*words, *also)))
 
 
 def _path(text: str) -> list[str] | None:
-    """Return the patterns that say a path of which ``*`` can stand for several folders.
+    """Return the patterns for a path in which ``*`` can stand for several folders.
 
     >>> _path("/etc/*"), _path("*.env"), _path("/srv/a*b")
     (['//etc/**'], ['//**/*.env'], ['//srv/a*b', '//srv/a*/**/*b'])
@@ -180,7 +180,7 @@ def _path(text: str) -> list[str] | None:
     if rest.endswith("/*"):
         rest, tail = rest[:-1], "**"
     elif rest.endswith("*"):
-        rest, tail = rest[:-1], "*"  # what lies in a folder that matches, matches with it
+        rest, tail = rest[:-1], "*"  # the contents of a matching folder match with it
     parts = rest.split("*")
     ways = product(("*", "*/**/*"), repeat=len(parts) - 1)
     return [
@@ -202,14 +202,14 @@ OWN_TOOLS: Mapping[str, tuple[str, ...]] = {
     "Skill": ("Skill",),
     "PowerShell": ("PowerShell", "powershell"),
 }
-"""A tool of Claude Code → the names by which policies may mean it. Every other tool is one of an MCP server."""
+"""A tool of Claude Code → the names by which policies may refer to it. Every other tool is one of an MCP server."""
 
 _ALIASES = frozenset(name for names in OWN_TOOLS.values() for name in names)
 _PATH_TOOLS = {"Read": "Read", "Edit": "Edit", "Write": "Edit"}
-"""Tools whose calls a path tells, and the rule that is about them: one on Write would never be asked."""
+"""Tools whose calls are identified by a path, and the rule for them: one for Write would never be used."""
 _PATH_KEYS = frozenset({"args.file_path", "args.path"})
 _CONTENT = frozenset({"command", "file_path", "path", "notebook_path", "url"})
-"""Parameters that no rule may name, because a pattern for them is written otherwise."""
+"""Parameters that no rule may name, because their patterns are written differently."""
 _SHELL_LIMIT = (
     "A Bash rule sees the text of a command and not what it runs: a path before the program, sh -c, quotes, options in "
     "front of a subcommand and what is made at run time get past it."
@@ -222,7 +222,7 @@ class _Rules:
 
     near: list[str] = field(default_factory=list)
     sure: list[str] = field(default_factory=list)
-    """What stops everything that the policy stops."""
+    """Rules that stop everything that the policy stops."""
     misses: bool = False
     """Whether the near rules let something through."""
     catches: bool = False
@@ -234,7 +234,7 @@ class _Rules:
         self.sure += rules
 
     def add_near(self, near: Sequence[str], sure: str, *reasons: str) -> None:
-        """Add rules that differ on both sides, or none, and the one that stops all."""
+        """Add rules that differ on both sides, or none, and the one that stops everything."""
         self.near += near
         self.sure.append(sure)
         self.misses = True
@@ -243,7 +243,7 @@ class _Rules:
 
 
 def to_claude_code(policies: Sequence[PolicyData], *, tighten: bool = False) -> Export:
-    """Return the policies as a settings file; with ``tighten``, what cannot be said stops more than it should."""
+    """Return the policies as a settings file; with ``tighten``, inexpressible conditions stop more than they should."""
     lists: dict[str, list[str]] = {"deny": [], "ask": []}
     accounts = [_export(policy, lists, tighten) for policy in policies]
     weaker = any(account.lets_through for account in accounts)
@@ -342,7 +342,7 @@ def _tools(condition: JSON, rules: _Rules) -> Iterator[str]:
 
 
 def _allowed(policy: PolicyData) -> list[str]:
-    """Return the rules that let a call run unasked; only whole tools, by their names, are let."""
+    """Return the rules that let a call run unasked; only whole tools, by their names, are allowed."""
     if without_verdict(policy) or effect_of(policy) != "allow" or policy.get("exceptions"):
         return []
     names = [
@@ -356,7 +356,7 @@ def _allowed(policy: PolicyData) -> list[str]:
 
 
 def _told_of_allow(account: ExportedPolicy, policy: PolicyData, weaker: bool) -> ExportedPolicy:
-    """Return the account of an allow, which is written only where nothing that should be stopped slips through it."""
+    """Return the account of an allow, which is written only if nothing that should be stopped slips through it."""
     if account.effect != "allow" or account.state == "nothing":
         return account
     if weaker:
