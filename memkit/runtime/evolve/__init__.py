@@ -1,1 +1,1 @@
-"""Search programs by evolution over their syntax tree."""
+"""Evolve programs by variation of their syntax tree."""

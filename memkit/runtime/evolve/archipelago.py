@@ -1,7 +1,7 @@
-"""Several islands as one population, judged together, and as plain data in which a run is saved.
+"""Several islands as one population, judged together, and their plain data in which a run is saved.
 
-The islands go in a fixed order, and all scores of a round are known before any island goes on. So the order in which
-workers finish decides nothing.
+The islands go in a fixed order, and all scores of a round are known before any island continues. So the order in
+which workers finish has no effect.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _PARTS: Mapping[str, type | tuple[type, ...]] = {
 
 
 def checked_checkpoint(data: Any, settings: Mapping[str, JSON]) -> Mapping[str, Any]:
-    """Return ``data``, or what its JSON text says, if a run with ``settings`` can go on from it.
+    """Return ``data``, or its parsed JSON text, if a run with ``settings`` can continue from it.
 
     Raises:
-        BadCheckpoint: It is of a newer version, of a run with other settings, damaged or cut short.
+        BadCheckpoint: It is of a newer version or of a run with other settings, damaged or truncated.
     """
     if isinstance(data, str):
         try:
@@ -73,13 +73,13 @@ def checked_checkpoint(data: Any, settings: Mapping[str, JSON]) -> Mapping[str, 
 
 
 def saved_chance(random: Random) -> JSON:
-    """Return the state of a source of chance, as plain data."""
+    """Return the state of a random number generator, as plain data."""
     version, numbers, spare = random.getstate()
     return [version, list(numbers), spare]
 
 
 def set_chance(random: Random, data: Any) -> None:
-    """Take on what ``saved_chance`` returned."""
+    """Restore what ``saved_chance`` returned."""
     version, numbers, spare = data
     random.setstate((version, tuple(numbers), spare))
 
@@ -99,7 +99,7 @@ def saved_programs(members: Iterable[Member], species: Species) -> dict[str, JSO
 
 
 def programs_of(programs: Mapping[str, Any], species: Species, judge: ProgramJudge) -> dict[str, Member]:
-    """Return what ``saved_programs`` wrote; a program that is not the one its id says is an error."""
+    """Restore what ``saved_programs`` wrote; a program that does not match its id is an error."""
     members = {}
     for key, item in programs.items():
         genome = species.decoded(item["genome"])
@@ -111,7 +111,7 @@ def programs_of(programs: Mapping[str, Any], species: Species, judge: ProgramJud
 
 
 def plain_copy(data: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Return ``data`` as JSON would give it back, so that nothing in it is shared with the run."""
+    """Return ``data`` as JSON would restore it, so that nothing in it is shared with the run."""
     copied: dict[str, JSON] = json.loads(json.dumps(data, allow_nan=False))
     return copied
 
@@ -125,14 +125,14 @@ _INSPIRATIONS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Breeding:
-    """How many programs there are, and where the next ones come from."""
+    """How many programs there are, and how the next ones are made."""
 
     population_size: int
     mutation_rate: float
     grid: Mapping[str, float]
-    """The features that span the archives, each with the width of a cell."""
+    """The features of the archives, each with the width of a cell."""
     proposals: float
-    """Which share of the children the proposers make."""
+    """The share of children made by the proposers."""
     islands: int | None = None
 
 
@@ -155,7 +155,7 @@ class Archipelago:
             "species": type(species).__name__,
             "features": dict(grid),
         }
-        """What a saved run has to be the same in."""
+        """Settings that must be the same in a saved run."""
         capacity = max(2, population_size // count)
         self._chances = [Random(random.getrandbits(64)) for _ in range(count)]
         self.islands = [
@@ -172,9 +172,9 @@ class Archipelago:
         ]
 
     def settle(self, random: Random, budget: int) -> None:
-        """Fill the islands: the seed program goes to each, the others are dealt out, and models make proposals.
+        """Fill the islands: the seed program goes to each, the others are distributed, and models make proposals.
 
-        They are asked about the seed program itself, as a person wrote it; later on it may have been bettered away.
+        These change the seed program itself, as a person wrote it; later it may have been superseded.
         """
         first, *others = self._species.first(random, budget)
         self._judge.claim(first)
@@ -190,7 +190,7 @@ class Archipelago:
         self._drive([(index, island.breed(0, births[index])) for index, island in enumerate(self.islands)], 1)
 
     def tune(self, generation: int, budget: int) -> None:
-        """Let one island, each in its turn, fit the numbers of a program."""
+        """Let the islands, one per generation, fit the numbers of a program."""
         turn = generation % len(self.islands)
         self._drive([(turn, self.islands[turn].tune(budget))], generation)
 
@@ -204,7 +204,7 @@ class Archipelago:
         )
 
     def migrate(self, generation: int) -> None:
-        """Now and then, send the best member of each island to the next one on the ring."""
+        """Periodically send the best member of each island to the next one on the ring."""
         if generation % _MIGRATION:
             return
         guests = [island.members[0] for island in self.islands if island.members]
@@ -214,11 +214,11 @@ class Archipelago:
                 self._judge.move(member, goal, generation)
 
     def welcome(self, member: Member) -> None:
-        """Take in a program that was judged beside the islands."""
+        """Take in a program that was judged outside of the islands."""
         self.islands[0].welcome(member)
 
     def cells(self) -> dict[Cell, tuple[int, Member]]:
-        """Return the best program of each cell over all archives, with the island that has it."""
+        """Return the best program of each cell over all archives, with its island."""
         best: dict[Cell, tuple[int, Member]] = {}
         for index, island in enumerate(self.islands):
             for cell, member in island.archive.cells.items():
@@ -231,12 +231,12 @@ class Archipelago:
         return [member for island in self.islands for member in (*island.members, *island.archive.cells.values())]
 
     def state(self) -> list[JSON]:
-        """Return how the islands stand, as plain data that names programs by their ids."""
+        """Return the state of the islands, as plain data that identifies programs by id."""
         pairs = zip(self.islands, self._chances, strict=True)
         return [{**island.state(), "random": saved_chance(chance)} for island, chance in pairs]
 
     def restore(self, data: Sequence[Mapping[str, Any]], members: Mapping[str, Member]) -> None:
-        """Take on what ``state`` returned."""
+        """Restore what ``state`` returned."""
         for island, chance, part in zip(self.islands, self._chances, data, strict=True):
             island.restore(part, members)
             set_chance(chance, part["random"])
@@ -247,7 +247,7 @@ class Archipelago:
         return [max(0, budget) // count + (index < max(0, budget) % count) for index in range(count)]
 
     def _drive(self, tasks: Sequence[tuple[int, Asking]], generation: int) -> None:
-        """Judge what all islands ask for, tell each its part, and go on until none asks."""
+        """Judge what all islands ask for, send each its results, and continue until none asks."""
         asking = [(index, task, asked) for index, task in tasks if (asked := next(task, None))]
         while asking:
             births = [(index, birth) for index, _, asked in asking for birth in asked]
@@ -256,9 +256,9 @@ class Archipelago:
             asking = [(index, task, asked) for index, task, answer in told if (asked := _told(task, answer))]
 
     def _proposed(self, generation: int, shares: list[int], about: Member | None = None) -> list[list[Birth]]:
-        """Return the programs that models propose for each island; they and what fails are taken off ``shares``.
+        """Return the programs that models propose for each island; they and failures are deducted from ``shares``.
 
-        All of them change the program ``about``; left out, each changes one that its island picks.
+        All of them change the program ``about``; if omitted, each changes one that its island picks.
         """
         births: list[list[Birth]] = [[] for _ in self.islands]
         asked = [
@@ -280,7 +280,7 @@ class Archipelago:
         return births
 
     def _changed(self, member: Member, reply: ProposerReply) -> Any:
-        """Return what ``reply`` makes of ``member``, or say why that is no new program."""
+        """Return ``member`` changed according to ``reply``, or report why that is not a new program."""
         if reply.text is None:
             raise DoesNotApply(reply.failure)
         genome = self._species.applied(member.genome, reply.text)
@@ -302,7 +302,7 @@ class Archipelago:
 
 
 def _told(task: Asking, answer: list[Member]) -> list[Birth] | None:
-    """Tell an island what it asked about; return what it asks next, None when it is done."""
+    """Send an island its results; return what it asks for next, None when it is done."""
     try:
         return task.send(answer)
     except StopIteration:
@@ -315,14 +315,14 @@ _REMEMBERED = 3
 
 @dataclass(frozen=True)
 class ProposerReply:
-    """What became of one request."""
+    """The result of one request."""
 
     request: ProposalRequest
     name: str
     text: str | None = None
-    """The answer; None without one."""
+    """The answer, if any."""
     failure: str = ""
-    """Why there is no answer, where there ought to be one."""
+    """Why there is no answer when one was expected."""
 
 
 @dataclass
@@ -331,13 +331,13 @@ class ProposerStanding:
 
     tries: int = 0
     wins: int = 0
-    """How many of its programs were better than those they change."""
+    """How many of its programs were better than the ones they change."""
     failures: list[str] = field(default_factory=list)
     usage: Counter[str] = field(default_factory=Counter)
 
     @property
     def weight(self) -> float:
-        """Return the share of wins, as if one had been won and one lost before."""
+        """Return the share of wins, as if there had been one win and one loss before."""
         return (self.wins + 1) / (self.tries + 2)
 
 
@@ -352,7 +352,7 @@ class Ensemble:
         self.standings = {name: ProposerStanding() for name in self._proposers}
 
     def ask(self, requests: Sequence[ProposalRequest]) -> list[ProposerReply]:
-        """Return a reply to each request, in their order; the proposers work side by side, each on all of its own."""
+        """Return a reply to each request, in order; the proposers work concurrently, each on all of its own."""
         names = list(self._proposers)
         weights = [self.standings[name].weight for name in names]
         chosen = [self.random.choices(names, weights)[0] for _ in requests]
@@ -368,7 +368,7 @@ class Ensemble:
         return [self._reply(request, name, next(answers[name])) for name, request in zip(chosen, requests, strict=True)]
 
     def _reply(self, request: ProposalRequest, name: str, answer: Any) -> ProposerReply:
-        """Return what one answer says, and count what it cost."""
+        """Return the reply for one answer, and count its cost."""
         if answer is None:
             return ProposerReply(request, name)
         if isinstance(answer, Exception):
@@ -381,7 +381,7 @@ class Ensemble:
         return ProposerReply(request, name, answer.text)
 
     def learn(self, individuals: Sequence[Individual], better: Mapping[str, bool]) -> None:
-        """Count what the proposals of a generation came to; ``better`` tells which programs beat their parents."""
+        """Count the results of a generation's proposals; ``better`` tells which programs beat their parents."""
         for individual in individuals:
             standing = self.standings.get(individual.operation.removeprefix(MODEL))
             if standing is None or not individual.operation.startswith(MODEL):
@@ -392,14 +392,14 @@ class Ensemble:
                 standing.failures = [*standing.failures, individual.score.reason][-_REMEMBERED:]
 
     def state(self) -> dict[str, JSON]:
-        """Return what each proposer has contributed, as plain data."""
+        """Return the contribution of each proposer, as plain data."""
         return {
             name: {"tries": item.tries, "wins": item.wins, "failures": list(item.failures), "usage": dict(item.usage)}
             for name, item in self.standings.items()
         }
 
     def restore(self, data: Mapping[str, Any]) -> None:
-        """Take on what ``state`` returned; a proposer that is new starts from nothing."""
+        """Restore what ``state`` returned; a new proposer starts from nothing."""
         for name, item in data.items():
             if name in self.standings:
                 usage = Counter(item["usage"])

@@ -12,17 +12,17 @@ from typing import Any
 from .interface import DoesNotApply, EvolveError, NumberOpening, is_score
 
 Space = Mapping[str, Sequence[Any]]
-"""Name → a pair of numbers (bounds; whole if both are whole) or a list of values to choose from."""
+"""Name → a pair of numbers (bounds; integral if both are) or a list of values to choose from."""
 
 Vector = Sequence[Sequence[Any]]
-"""The same for each place of a list."""
+"""The same for each position of a list."""
 
 Values = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class NumberRange:
-    """A number between two others, both included."""
+    """A number between two others, inclusive."""
 
     low: float
     high: float
@@ -38,11 +38,11 @@ class NumberRange:
         return round(clipped) if self.whole else float(clipped)
 
     def drawn(self, random: Random) -> float:
-        """Return a number by chance."""
+        """Return a random number."""
         return self.inside(random.uniform(self.low, self.high))
 
     def varied(self, value: float, random: Random) -> float:
-        """Return a number near ``value``, or now and then any."""
+        """Return a number near ``value``, or occasionally any."""
         if random.random() < 0.15:
             return self.drawn(random)
         width = (self.high - self.low) * 10 ** random.uniform(-3, -0.5)
@@ -57,17 +57,17 @@ class OneOf:
     options: tuple[Any, ...]
 
     def drawn(self, random: Random) -> Any:
-        """Return an option by chance."""
+        """Return a random option."""
         return random.choice(self.options)
 
     def varied(self, value: Any, random: Random) -> Any:
-        """Return another option, where there is one."""
+        """Return another option, if there is one."""
         others = [option for option in self.options if option is not value and option != value]
         return random.choice(others) if others else value
 
 
 def read_space(space: Space) -> dict[str, NumberRange | OneOf]:
-    """Return what each name of ``space`` allows: a tuple of two numbers bounds, a list chooses."""
+    """Return the allowed values of each name in ``space``: a tuple of two numbers is a range, a list a choice."""
     if not space:
         raise EvolveError("A space needs at least one name.")
     return {label: _allowed(label, given) for label, given in space.items()}
@@ -106,7 +106,7 @@ class Configurations:
         return tuple(seed[label] for label in self._names)
 
     def first(self, random: Random, count: int) -> list[Values]:
-        """Return the seed, if there is one, and configurations by chance."""
+        """Return the seed, if there is one, and random configurations."""
         drawn = [tuple(allowed.drawn(random) for allowed in self._allowed.values()) for _ in range(count)]
         return drawn if self._seed is None else [self._seed, *drawn[1:]]
 
@@ -125,7 +125,7 @@ class Configurations:
         return None
 
     def openings(self, genome: Values, random: Random, most: int) -> list[NumberOpening]:
-        """Return numbers that are not whole."""
+        """Return numbers that are not integral."""
         free = [index for index, label in enumerate(self._names) if self._is_free(label)]
         if len(free) > most:
             free = random.sample(free, most)
@@ -155,11 +155,11 @@ class Configurations:
         return list(dict.fromkeys(forms))
 
     def size(self, genome: Values) -> int:
-        """Return how many digits ``genome`` takes to write down."""
+        """Return the number of digits needed to write ``genome``."""
         return sum(len(repr(value)) for value in genome if isinstance(value, float))
 
     def behaviour(self, genome: Values) -> Hashable:
-        """Return the values: only equal configurations do the same."""
+        """Return the values: only equal configurations behave the same."""
         return tuple(self._coordinates(genome))
 
     def program(self, genome: Values) -> Any:
@@ -167,30 +167,30 @@ class Configurations:
         return dict(zip(self._names, genome, strict=True))
 
     def applied(self, genome: Values, text: str) -> Values:
-        """Return ``genome`` with the values that ``text``, a JSON object, names."""
+        """Return ``genome`` with the values in ``text``, a JSON object."""
         named = _parsed(text)
         if not isinstance(named, dict):
             raise DoesNotApply("The answer is no JSON object of names and values.")
         return self._proposed({**dict(zip(self._names, genome, strict=True)), **named})
 
     def _proposed(self, values: Mapping[str, Any]) -> Values:
-        """Return what a model answered, which must lie within the space."""
+        """Return a model's answer, which must lie within the space."""
         try:
             return self._read_seed(values)
         except EvolveError as problem:
             raise DoesNotApply(str(problem)) from problem
 
     def features(self, genome: Values) -> dict[str, float]:
-        """Return where ``genome`` lies: a number for itself, a choice as its place in the list."""
+        """Return the position of ``genome``: a number itself, a choice as its index in the list."""
         return {label: float(value) for label, value in zip(self._names, self._coordinates(genome), strict=True)}
 
     def grid(self) -> dict[str, float]:
-        """Return the first two names, in eight cells where they are bounded."""
+        """Return the first two names, divided into eight cells if they are ranges."""
         chosen = list(self._allowed.items())[:2]
         return {label: (item.high - item.low) / 8 if isinstance(item, NumberRange) else 1.0 for label, item in chosen}
 
     def encoded(self, genome: Values) -> list[float]:
-        """Return a number for each name; a choice is its place in the list."""
+        """Return a number for each name; a choice is its index in the list."""
         return self._coordinates(genome)
 
     def decoded(self, data: Any) -> Values:
@@ -206,7 +206,7 @@ class Configurations:
 
 
 class Vectors(Configurations):
-    """Varies lists, which are configurations that go by their places."""
+    """Varies lists, which are configurations identified by position."""
 
     def __init__(self, space: Vector, seed: Sequence[Any] | None = None) -> None:
         super().__init__(_by_place(space), None if seed is None else _by_place(seed))
@@ -228,7 +228,7 @@ def _by_place(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """Return what a model answered in JSON."""
+    """Return a model's answer, parsed as JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as problem:

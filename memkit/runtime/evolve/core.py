@@ -1,4 +1,4 @@
-"""The room's front: import from here."""
+"""The room's public names: import from here."""
 
 from .expressions.reading import Expression, read_program
 from .fitness import fitness_mean_squared_error

@@ -1,4 +1,4 @@
-"""What a search is asked: which species to vary, how a program is scored, and the error against a known function."""
+"""The task of a search: which species to vary, how a program is scored, and the error against a known function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .interface import EvolveError, Fitness, Genome, Score, Species, UndefinedVa
 from .judge import score_of
 
 Target = Callable[..., float] | Iterable[tuple[Any, float]] | Expression
-"""A function, or pairs of argument (several: a tuple) and value."""
+"""A function, or pairs of argument (a tuple if several) and value."""
 
 _LINE = tuple(index / 2 for index in range(-10, 11))
 _GRID = {1: _LINE, 2: tuple(float(value) for value in range(-3, 4)), 3: (-2.0, -1.0, 0.0, 1.0, 2.0)}
@@ -28,10 +28,10 @@ _GRID = {1: _LINE, 2: tuple(float(value) for value in range(-3, 4)), 3: (-2.0, -
 
 @dataclass(frozen=True)
 class Cases:
-    """The points at which programs are compared, and the wanted value at each."""
+    """The points at which programs are compared, with the wanted values."""
 
     columns: tuple[tuple[float, ...], ...]
-    """One column an argument."""
+    """One column per argument."""
     wanted: tuple[float, ...]
 
 
@@ -46,15 +46,15 @@ def fitness_mean_squared_error(
     Args:
         program: Source text, such as ``lambda x: x * 2``.
         target: A function, or pairs of argument and value (of a tuple of arguments and a value).
-        points: Where to compare with a function. Left out, a function of one argument is compared at 21 points from
-            -5 to 5, one of more at the points of a grid. Points where the function itself has no value do not count.
+        points: Where to compare with a function. By default, a function of one argument is compared at 21 points from
+            -5 to 5, one of more arguments on a grid. Points where the function itself has no value do not count.
 
     Returns:
-        The error; infinity where the program has no finite value at one of the points.
+        The error; infinity if the program has no finite value at one of the points.
 
     Raises:
         RefusedProgram: ``program`` is not in the language of programs that run in process.
-        EvolveError: ``target`` or ``points`` is not usable.
+        EvolveError: ``target`` or ``points`` cannot be used.
 
     Example:
         >>> fitness_mean_squared_error("lambda x: x + 1", target=lambda x: x)
@@ -86,7 +86,7 @@ def squared_error(program: Expression, cases: Cases) -> Score:
 
 
 def error_of(values: Column, wanted: Sequence[float]) -> float:
-    """Return the mean squared difference of two columns; infinity or NaN where it is not finite."""
+    """Return the mean squared difference of two columns; infinity or NaN if it is not finite."""
     try:
         total: float = sum([(value - other) ** 2 for value, other in zip(values, wanted, strict=True)])
         return total / len(wanted)
@@ -95,7 +95,7 @@ def error_of(values: Column, wanted: Sequence[float]) -> float:
 
 
 def cases_of(target: Target | None, points: Sequence[Any] | None = None) -> Cases:
-    """Return the points to compare at and the wanted values, or say why there are none."""
+    """Return the points of comparison and the wanted values; raise an error if there are none."""
     if target is None:
         raise EvolveError(
             "The mean squared error needs a target: a function or pairs. "
@@ -139,7 +139,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _as_tuples(points: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Return each point as a tuple of arguments, all of one length."""
+    """Return each point as a tuple of arguments, all of the same length."""
     tuples = [tuple(point) if isinstance(point, tuple | list) else (point,) for point in points]
     if len({len(point) for point in tuples}) > 1:
         raise EvolveError("The points do not all have the same number of arguments.")
@@ -147,7 +147,7 @@ def _as_tuples(points: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 
 def _cases(pairs: Sequence[tuple[tuple[Any, ...], Any]]) -> Cases:
-    """Return ``pairs`` by column; whole numbers become floats, so that arithmetic costs the same for all."""
+    """Return ``pairs`` by column; integers become floats, so that arithmetic costs the same for all."""
     try:
         columns = tuple(tuple(map(float, values)) for values in zip(*(key for key, _ in pairs), strict=True))
         wanted = tuple(float(value) for _, value in pairs)
@@ -167,12 +167,12 @@ def _default_points(function: Callable[..., float]) -> list[tuple[float, ...]]:
 
 
 def argument_count(function: Callable[..., float]) -> int:
-    """Return how many arguments ``function`` must be given."""
+    """Return how many arguments ``function`` requires."""
     if isinstance(function, Expression):
         return len(function.parameters)
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some built-in functions do not say
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return 1
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(item.kind in positional and item.default is item.empty for item in parameters) or 1
@@ -180,7 +180,7 @@ def argument_count(function: Callable[..., float]) -> int:
 
 @contextmanager
 def watching() -> Iterator[list[tuple[Cases, float]]]:
-    """Collect what ``fitness_mean_squared_error`` is asked inside the block: the cases and the error."""
+    """Record the calls of ``fitness_mean_squared_error`` in the block: the cases and the error."""
     seen: list[tuple[Cases, float]] = []
     token = _watched.set(seen)
     try:
@@ -198,9 +198,9 @@ class FitnessQuestion:
 
     species: Species
     exact: Callable[[Sequence[Genome]], list[Score]] | None = None
-    """Scores programs from values that the species has at hand; None: the fitness has to be asked."""
+    """Scores programs from values that the species already has; None: the fitness must be called."""
     is_error: bool = False
-    """Whether the score is known to be a squared error, which 0 is the end of."""
+    """Whether the score is known to be a squared error, which cannot be less than 0."""
 
 
 def ask_for_configuration(seed: Any, space: Space | Vector) -> FitnessQuestion:
@@ -248,16 +248,16 @@ def ask_for_expression(
 
 
 def _stated_cases(fitness: Fitness) -> Cases | None:
-    """Return the cases of a fitness that is the mean squared error and nothing else."""
+    """Return the cases of a fitness that is exactly the mean squared error."""
     if fitness is fitness_mean_squared_error:
-        return cases_of(None)  # says that a target is missing
+        return cases_of(None)  # reports that a target is missing
     if isinstance(fitness, partial) and fitness.func is fitness_mean_squared_error and not fitness.args:
         return cases_of(**fitness.keywords)
     return None
 
 
 def _shown_cases(fitness: Fitness, program: Expression, *, minimize: bool) -> Cases | None:
-    """Return the cases of a fitness that answers for ``program`` what the mean squared error answers."""
+    """Return the cases of a fitness that gives ``program`` the same score as the mean squared error does."""
     with watching() as seen:
         score = score_of(fitness, program.source, minimize=minimize)
     return seen[0][0] if len(seen) == 1 and seen[0][1] == score.value else None
@@ -303,7 +303,7 @@ def _sum_program(parameters: Sequence[str]) -> Expression:
 
 
 def _exact(species: Expressions, parameters: Sequence[str], cases: Cases) -> FitnessQuestion:
-    """Return the question whose score is worked out from the values that the species has at hand."""
+    """Return the question whose score is computed from the values that the species already has."""
     columns = dict(zip(parameters, cases.columns, strict=True))
 
     def scored(genome: ExpressionNode) -> Score:

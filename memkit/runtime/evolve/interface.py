@@ -1,7 +1,7 @@
-"""What the room promises: species that can be varied, a fitness that judges them, and a record of what came of it.
+"""The room's interface: species that can be varied, a fitness that judges them, and a record of the results.
 
-A run goes generation by generation, and its result depends on nothing but its arguments, its seed and what the
-fitness and the proposers answered; not on how many workers answered, nor in which order::
+A run proceeds by generations, and its result depends only on its arguments, its seed and the answers of the fitness
+and the proposers; not on how many workers answered, nor in which order::
 
     searcher = EvolutionarySearcher(seed, fitness, executor=ProcessPoolExecutor(4), seed=7)
     for _ in range(50):
@@ -13,7 +13,7 @@ fitness and the proposers answered; not on how many workers answered, nor in whi
     again = EvolutionarySearcher(seed, fitness, seed=7)  # the same arguments, then:
     again.restore(json.loads(saved))  # goes on as if it had never stopped
 
-``run(n)`` is that loop without the saving. ``state()`` and ``restore()`` work between generations only.
+``run(n)`` is that loop without saving. ``state()`` and ``restore()`` work only between generations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 
 class EvolveError(Exception):
-    """Say what the search cannot do, and what would let it.
+    """Report what the search cannot do, and what would enable it.
 
     >>> try:
     ...     EvolutionarySearcher("lambda x: x", lambda program: 0.0, population_size=0)
@@ -40,7 +40,7 @@ class EvolveError(Exception):
 
 
 class RefusedProgram(EvolveError):
-    """Report source text that does not run in process, and which part of it is not allowed.
+    """Report source text that is not run in process, and the part of it that is not allowed.
 
     >>> read_program("lambda x: open(x)")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -70,7 +70,7 @@ class DoesNotApply(EvolveError):
 
 
 class BadCheckpoint(EvolveError):
-    """Report saved data that no run can go on from: of a newer version, of another run, damaged or cut short.
+    """Report saved data from which no run can continue: of a newer version or another run, damaged or truncated.
 
     >>> EvolutionarySearcher("lambda x: x", lambda program: 0.0).restore({"format": 1})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -82,13 +82,13 @@ class BadCheckpoint(EvolveError):
 
 
 class BrokenMarkers(EvolveError):
-    """Report a program whose EVOLVE-BLOCK markers say nothing clear, and on which line."""
+    """Report a program whose EVOLVE-BLOCK markers are ambiguous, and on which line."""
 
     code = "broken_markers"
 
 
 class UndefinedValue(EvolveError):
-    """Report that a program has no finite number as its value for the given arguments.
+    """Report that a program has no finite value for the given arguments.
 
     >>> read_program("lambda x: 1 / x")(0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -101,7 +101,7 @@ class UndefinedValue(EvolveError):
 
 
 class NothingScored(EvolveError):
-    """Report a run in which no program ever got a score that counts.
+    """Report a run in which no program ever got a valid score.
 
     >>> EvolutionarySearcher("lambda x: x", lambda program: float("nan")).run()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -119,7 +119,7 @@ Genome = Any
 """What is varied and selected: an immutable, hashable value such as a syntax tree."""
 
 Program = Any
-"""What a fitness function gets: source text, or a configuration as a dictionary."""
+"""The input of a fitness function: source text, or a configuration as a dictionary."""
 
 Fitness = Callable[[Any], Any]
 """Judges one program by a finite number, a mapping of metrics (higher is better), or a ``Score``.
@@ -134,7 +134,7 @@ Fitness = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Score:
-    """What one program was judged to be worth.
+    """The evaluation of one program.
 
     >>> def judged(program: str) -> Score:
     ...     if "/" in program:
@@ -145,18 +145,18 @@ class Score:
     """
 
     value: float | None
-    """As the fitness gave it; None where it does not count."""
+    """The fitness's own value; None if it does not count."""
     reason: str = ""
     """Why it does not count."""
     metrics: Mapping[str, float] = field(default_factory=dict)
-    """Other numbers that the evaluation gave; an archive can tell programs apart by them."""
+    """Other numbers from the evaluation, by which an archive can distinguish programs."""
     artifacts: Mapping[str, str] = field(default_factory=dict)
-    """Text that the evaluation gave, such as what the program printed; proposers are shown it."""
+    """Text from the evaluation, such as the program's output, which proposers are shown."""
 
 
 @dataclass(frozen=True)
 class Generation:
-    """How the search stood after one generation.
+    """The state of the search after one generation.
 
     >>> def far_from_ten(program: str) -> float:
     ...     return abs(read_program(program)(3) - 10)
@@ -168,13 +168,13 @@ class Generation:
     number: int
     best_fitness: float | None
     evaluations: int
-    """Programs judged so far, in this generation and all before it."""
+    """Programs judged so far, including all earlier generations."""
     best_program: Program
 
 
 @dataclass(frozen=True)
 class Individual:
-    """One line of a run's family tree: a program that was judged, that moved, or a proposal that came to nothing.
+    """One line of a run's family tree: a program that was judged or migrated, or a failed proposal.
 
     >>> def far_from_ten(program: str) -> float:
     ...     return abs(read_program(program)(3) - 10)
@@ -186,9 +186,9 @@ class Individual:
     """
 
     id: str
-    """A digest of the program; of the answer, where a proposal came to no program."""
+    """A digest of the program, or of the answer if a proposal led to no program."""
     program: Program | None
-    """None where a proposal came to no program; ``score.reason`` says why, and it cost one evaluation's place."""
+    """None if a proposal led to no program; ``score.reason`` says why, and it used up one evaluation."""
     parents: tuple[str, ...]
     """Ids of programs that are or were on the same island (for "migrate": its own id)."""
     island: int
@@ -200,22 +200,22 @@ class Individual:
     """
     score: Score
     answer: str | None = None
-    """What the model said, where one proposed this; recorded, so that it can be given again."""
+    """The model's answer that proposed this, recorded so that it can be replayed."""
 
 
 @dataclass(frozen=True)
 class NumberOpening:
-    """Numbers inside a program that can be moved, with the program for every choice of them."""
+    """Adjustable numbers inside a program, with the program for every choice of them."""
 
     values: tuple[float, ...]
     steps: tuple[float, ...]
-    """How far to move each number to learn how the fitness reacts."""
+    """How far to move each number to find out how the fitness reacts."""
     build: Callable[[Sequence[float]], Genome]
 
 
 @dataclass(frozen=True)
 class ProposalRequest:
-    """What a model is asked: to better one program.
+    """A request to a model to improve one program.
 
     >>> from functools import partial
     >>> class Asked:
@@ -232,21 +232,21 @@ class ProposalRequest:
     """
 
     id: str
-    """``<generation>.<island>.<number>``; unique in a run, the same in a run that repeats it."""
+    """``<generation>.<island>.<number>``; unique in a run, and the same when the run is repeated."""
     program: Program
     score: Score
     inspirations: tuple[tuple[Program, Score], ...]
-    """Other programs of the island, the best first, then some that differ most."""
+    """Other programs of the island, the best first, then some of the most different."""
     generation: int
     island: int
     minimize: bool
     failures: tuple[str, ...] = ()
-    """Why this proposer's last proposals came to nothing, the newest last."""
+    """Why this proposer's latest proposals failed, the newest last."""
 
 
 @dataclass(frozen=True)
 class ProposedChange:
-    """What a model answered: the text as it came, which the species turns into a program (``Species.applied``).
+    """A model's answer as received, which the species turns into a program (``Species.applied``).
 
     >>> from functools import partial
     >>> class Oracle:
@@ -263,11 +263,11 @@ class ProposedChange:
 
     text: str
     usage: Mapping[str, float] = field(default_factory=dict)
-    """What it cost, such as ``{"input_tokens": 900, "cost": 0.002}``; ``searcher.usage`` adds it up by proposer."""
+    """Its cost, such as ``{"input_tokens": 900, "cost": 0.002}``; ``searcher.usage`` adds it up by proposer."""
 
 
 class Proposer(Protocol):
-    """Something, such as a language model, that proposes changes; the room itself never calls one.
+    """Proposes changes, for example a language model; the room itself never calls one.
 
     >>> from functools import partial
     >>> class Doubling:
@@ -286,15 +286,15 @@ class Proposer(Protocol):
     name: str
 
     def propose(self, requests: Sequence[ProposalRequest]) -> Sequence[ProposedChange | None]:
-        """Answer each request, in their order; called once a generation, possibly from a thread of its own.
+        """Answer each request, in order; called once per generation, possibly from a separate thread.
 
-        None says that there is no proposal (the budget is spent, say): the species varies the program instead.
+        None means that there is no proposal (for example, the budget is spent): the species then varies the program.
         An exception is a failed proposal for each of ``requests``, with its text as the reason.
         """
 
 
 class Species(Protocol):
-    """One kind of program and the ways to vary it; every source of chance is the ``random`` that is handed in.
+    """One kind of program and the ways to vary it; the ``random`` argument is the only source of randomness.
 
     >>> class Letters(Species):
     ...     def first(self, random, count):
@@ -339,7 +339,7 @@ class Species(Protocol):
     """
 
     def first(self, random: Random, count: int) -> list[Genome]:
-        """Return about ``count`` programs to start from, the seed program first."""
+        """Return about ``count`` initial programs, the seed program first."""
 
     def mutate(self, genome: Genome, random: Random) -> Genome:
         """Return ``genome`` with one change."""
@@ -351,42 +351,42 @@ class Species(Protocol):
         """Return ``genome`` with the change that a model wrote as ``text``.
 
         Raises:
-            DoesNotApply: ``text`` is no change of ``genome``; the error says why.
+            DoesNotApply: ``text`` is not a change of ``genome``; the error says why.
         """
 
     def directions(self, genome: Genome, random: Random) -> NumberOpening | None:
-        """Return ``genome`` with something new in it that weighs nothing yet, or None where that makes no sense."""
+        """Return ``genome`` with a new part of weight zero, or None if that makes no sense."""
 
     def openings(self, genome: Genome, random: Random, most: int) -> list[NumberOpening]:
-        """Return the sets of at most ``most`` numbers of ``genome`` that are worth fitting together."""
+        """Return sets of at most ``most`` numbers of ``genome`` that are worth fitting together."""
 
     def tidied(self, genome: Genome) -> list[Genome]:
-        """Return plainer forms of ``genome``, the plainest first."""
+        """Return simpler forms of ``genome``, the simplest first."""
 
     def size(self, genome: Genome) -> int:
-        """Return how large ``genome`` is; of two programs with one score the smaller is better."""
+        """Return the size of ``genome``; of two programs with the same score the smaller is better."""
 
     def behaviour(self, genome: Genome) -> Hashable:
-        """Return what ``genome`` does, with the same ``repr`` in every process; the same is not judged twice."""
+        """Return what ``genome`` does, with the same ``repr`` in every process; equal behaviour is not judged twice."""
 
     def features(self, genome: Genome) -> Mapping[str, float]:
-        """Return what an archive can tell ``genome`` from others by, such as its size; never its score."""
+        """Return properties by which an archive can distinguish ``genome``, such as its size; never its score."""
 
     def grid(self) -> Mapping[str, float]:
-        """Return the features that span the archive where the caller names none, each with the width of a cell."""
+        """Return the default features of the archive, each with the width of a cell."""
 
     def program(self, genome: Genome) -> Program:
-        """Return ``genome`` as the fitness function gets it."""
+        """Return ``genome`` in the form passed to the fitness function."""
 
     def encoded(self, genome: Genome) -> JSON:
         """Return ``genome`` as plain JSON data, from which ``decoded`` makes an equal one; its digest is its id."""
 
     def decoded(self, data: JSON) -> Genome:
-        """Return the genome that ``encoded`` wrote; raise ``ValueError`` or ``EvolveError`` where it is none."""
+        """Return the genome that ``encoded`` wrote; raise ``ValueError`` or ``EvolveError`` if it is invalid."""
 
 
 def is_score(value: Any) -> bool:
-    """Tell whether ``value`` is a finite number; a bool is not."""
+    """Return whether ``value`` is a finite number; a bool is not."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return isinstance(value, int) or math.isfinite(value)

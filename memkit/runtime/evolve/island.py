@@ -1,7 +1,7 @@
-"""A population that breeds by itself, and now and then gets a guest from its neighbour.
+"""A population that breeds by itself, with occasional guests from its neighbour.
 
-Its methods are generators: they ask for programs to be judged and are told what those are worth. Whoever runs several
-islands can so judge what all of them ask for side by side, and each goes on as if it were alone.
+Its methods are generators: they yield programs to be judged and receive the results. So a caller with several islands
+can judge what all of them yield together, while each proceeds as if it were alone.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _TOURNAMENT = 3
 _MOST_MUTATIONS = 3
 _EXPLORING = 0.3
 _EXPLORATION = 4
-"""What exploring costs at most: the program without the new term, with it, without as much of it, and the jump."""
+"""The maximum cost of exploring: the program without the new term, with it, with less of it, and the jump."""
 _CROSSING = 0.3
 _FROM_ARCHIVE = 0.1
-"""How often a parent is one that differs, instead of one that won a tournament."""
+"""How often a parent is a dissimilar program instead of a tournament winner."""
 
 
 @dataclass(frozen=True)
 class _Exploration:
-    """Something new for a member, and the member."""
+    """A member, and something new for it."""
 
     parent: Member
     opening: NumberOpening
 
     def births(self) -> list[Birth]:
-        """Return the programs to judge: without the new part, with it, and without as much of it."""
+        """Return the programs to judge: without the new part, with it, and with less of it."""
         genomes = [self.opening.build([0.0]), *probes(self.opening)]
         return [Birth(genome, TUNE, (self.parent.id,)) for genome in genomes]
 
 
 class Island:
-    """Keeps the best of what it breeds, and an archive of what differs."""
+    """Keeps the best programs that it breeds, and an archive of dissimilar ones."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Island:
         self.members: list[Member] = []
 
     def settle(self, genomes: Sequence[Genome], budget: int) -> Asking:
-        """Take in the first programs, and mutants of them until there are as many as ``budget`` says."""
+        """Take in the first programs, and mutants of them up to the number in ``budget``."""
         births: list[Birth] = []
         waiting, models = list(genomes), [*genomes, *(member.genome for member in self.members)]
         here = {member.id for member in self.members}
@@ -78,7 +78,7 @@ class Island:
                 birth = Birth(waiting.pop(0), START)
             else:
                 parent = self._random.choice(models)
-                parents = here & {self._id_of(parent)}  # what another island had first is no ancestor
+                parents = here & {self._id_of(parent)}  # programs that only another island had are not ancestors
                 child = self._species.mutate(parent, self._random)
                 birth = Birth(child, "mutate" if parents else START, tuple(parents))
             if self._claim(birth.genome):
@@ -108,7 +108,7 @@ class Island:
             self._take((yield jumps))
 
     def _litter(self, budget: int) -> tuple[list[Birth], list[_Exploration]]:
-        """Return new programs and explorations that cost ``budget`` evaluations together."""
+        """Return new programs and explorations that together cost ``budget`` evaluations."""
         births: list[Birth] = []
         explorations: list[_Exploration] = []
         left = budget
@@ -128,9 +128,9 @@ class Island:
         return births, explorations
 
     def tune(self, budget: int) -> Asking:
-        """Fit the numbers of the best member that was not fitted yet, as far as ``budget`` allows.
+        """Fit the numbers of the best member not fitted yet, as far as ``budget`` allows.
 
-        Where fitting does not help (a fitness with steps, say), it is tried less and less often.
+        If fitting does not help (for example, with a stepped fitness), it is tried less and less often.
         """
         if self._tuning_pause:
             self._tuning_pause -= 1
@@ -165,21 +165,21 @@ class Island:
         return True
 
     def pick(self) -> Member:
-        """Return the winner of a tournament, or now and then a program that differs."""
+        """Return the winner of a tournament, or occasionally a dissimilar program."""
         if self.archive.cells and self._random.random() < _FROM_ARCHIVE:
             return self._random.choice(list(self.archive.cells.values()))
         rivals = [self._random.choice(self.members) for _ in range(_TOURNAMENT)]
         return min(rivals, key=lambda member: member.rank)
 
     def others(self, member: Member, count: int) -> list[Member]:
-        """Return at most ``count`` programs beside ``member``: half of them the best, the others those that differ."""
+        """Return at most ``count`` programs besides ``member``: half of them the best, the others the most distinct."""
         best = [item for item in self.members if item.id != member.id][: (count + 1) // 2]
         known = {member.id, *(item.id for item in best)}
         different = [item for item in self.archive.cells.values() if item.id not in known]
         return [*best, *self._random.sample(different, min(count - len(best), len(different)))]
 
     def _take(self, members: Sequence[Member]) -> None:
-        """Keep those of ``members`` that are among the best, or the best of their kind."""
+        """Keep those of ``members`` that are among the best, or the best in their cell."""
         known = {member.id for member in self.members}
         for member in members:
             self.archive.place(member)
@@ -190,7 +190,7 @@ class Island:
         del self.members[self._capacity :]
 
     def _child(self) -> Birth:
-        """Return a new program: crossover, mutation or both, one to three mutations on top of each other."""
+        """Return a new program by crossover, mutation or both, with one to three successive mutations."""
         parent = self.pick()
         genome, operation = parent.genome, "mutate"
         parents: tuple[str, ...] = (parent.id,)
@@ -212,7 +212,7 @@ class Island:
             yield count
 
     def _exploration(self) -> _Exploration | None:
-        """Return something new for a member, whose weight is to be found; None where it is not new."""
+        """Return something new for a member, whose weight is to be found; None if it is not new."""
         parent = self.pick()
         opening = self._species.directions(parent.genome, self._random)
         if opening is None or not self._claim(opening.build([1.0])):
@@ -220,7 +220,7 @@ class Island:
         return _Exploration(parent, opening)
 
     def state(self) -> dict[str, JSON]:
-        """Return how the island stands, as plain data that names programs by their ids."""
+        """Return the state of the island, as plain data that identifies programs by id."""
         return {
             "members": [member.id for member in self.members],
             "archive": [member.id for member in self.archive.cells.values()],
@@ -230,7 +230,7 @@ class Island:
         }
 
     def restore(self, data: Mapping[str, Any], members: Mapping[str, Member]) -> None:
-        """Take on what ``state`` returned."""
+        """Restore what ``state`` returned."""
         self.members = [members[key] for key in data["members"]]
         self.archive.cells = {}
         for key in data["archive"]:
@@ -253,13 +253,13 @@ class EliteArchive:
         self.cells: dict[Cell, Member] = {}
 
     def place(self, member: Member) -> None:
-        """Keep ``member`` if it is the best of its cell."""
+        """Keep ``member`` if it is the best in its cell."""
         cell = self.cell(member) if member.loss < math.inf else None
         if cell is not None and (cell not in self.cells or member.rank < self.cells[cell].rank):
             self.cells[cell] = member
 
     def cell(self, member: Member) -> Cell | None:
-        """Return where ``member`` lies, or None where it lacks one of the features."""
+        """Return the cell of ``member``, or None if it lacks one of the features."""
         known = {**member.score.metrics, **self._species.features(member.genome)}
         if any(label not in known for label in self._grid):
             return None
@@ -267,7 +267,7 @@ class EliteArchive:
 
 
 def checked_grid(grid: Mapping[str, float]) -> dict[str, float]:
-    """Return ``grid`` when an archive can have it."""
+    """Return ``grid`` if it is valid for an archive."""
     for label, width in grid.items():
         if label in _SCORES:
             raise EvolveError(f"The feature {label!r} is the score, which says nothing about how programs differ.")
@@ -278,11 +278,11 @@ def checked_grid(grid: Mapping[str, float]) -> dict[str, float]:
 
 _FURTHEST = 1e50
 _FITTED = 7
-"""Numbers fitted together; more cost more than they bring."""
+"""Numbers fitted together; with more, the cost exceeds the gain."""
 
 
 def cost(count: int) -> int:
-    """Return how many programs have to be judged to fit ``count`` numbers: the probes and the lowest point."""
+    """Return how many programs must be judged to fit ``count`` numbers: the probes and the minimum."""
     return 2 * count + count * (count - 1) // 2 + 1
 
 
@@ -295,7 +295,7 @@ def affordable(budget: int) -> int:
 
 
 def probes(opening: NumberOpening) -> list[Genome]:
-    """Return the programs around ``opening`` whose losses show how the fitness curves there."""
+    """Return the programs around ``opening`` whose losses reveal the curvature of the fitness."""
     count = len(opening.values)
 
     def at(*moved: int) -> Genome:
@@ -309,9 +309,9 @@ def probes(opening: NumberOpening) -> list[Genome]:
 
 
 def lowest_point(opening: NumberOpening, start: float, losses: Sequence[float]) -> Genome | None:
-    """Return the program at the lowest point of the parabola through ``losses``, those of the ``probes``.
+    """Return the program at the minimum of the parabola through ``losses``, those of the ``probes``.
 
-    ``start`` is the loss of the program as it is. None where the fitness does not curve upwards, or has holes there.
+    ``start`` is the loss of the current program. None if the fitness is not convex or undefined there.
     """
     count = len(opening.values)
     up, down, both = losses[:count], losses[count : 2 * count], iter(losses[2 * count :])
@@ -331,9 +331,9 @@ def lowest_point(opening: NumberOpening, start: float, losses: Sequence[float]) 
 
 
 def solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:
-    """Return the solution of a symmetric system, or None where it is not positive definite or not finite.
+    """Return the solution of a symmetric system, or None if it is not positive definite or not finite.
 
-    Numbers that do nothing (their whole row is zero) are not moved.
+    Numbers without effect (an all-zero row) are not moved.
     """
     scale = max((abs(value) for row in matrix for value in row), default=0.0)
     if not math.isfinite(scale) or not all(map(math.isfinite, right)):

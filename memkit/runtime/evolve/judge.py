@@ -1,4 +1,4 @@
-"""Ask a fitness about programs, each once, remember the best, and write down where every one comes from."""
+"""Call a fitness on programs, each once, remember the best, and record the origin of each."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ COMBINED = "combined_score"
 
 
 def score_of(fitness: Callable[[Any], Any], program: Program, *, minimize: bool) -> Score:
-    """Return what ``fitness`` says about ``program``; what is no finite number is a score that does not count.
+    """Return the score of ``program`` by ``fitness``; anything but a finite number is a score that does not count.
 
     Raises:
-        EvolveError: The question itself is wrong, for every program.
+        EvolveError: The task itself is wrong, for every program.
     """
     try:
         answer = fitness(program)
@@ -49,7 +49,7 @@ def score_of(fitness: Callable[[Any], Any], program: Program, *, minimize: bool)
 
 
 def told(problem: BaseException) -> str:
-    """Return an exception in one bounded line."""
+    """Return an exception as one line of limited length."""
     try:
         text = " ".join(str(problem).split())
     except Exception:  # noqa: BLE001 - the exception is the caller's
@@ -70,7 +70,7 @@ def read_score(answer: Any, *, minimize: bool) -> Score:
 
 
 def _combined(metrics: Mapping[Any, Any]) -> tuple[float | None, str]:
-    """Return the combined score of ``metrics``, or the mean of their numbers where there is none."""
+    """Return the combined score in ``metrics``, or the mean of their numbers if there is none."""
     if COMBINED in metrics:
         return _number(metrics[COMBINED])
     numbers = [value for value in metrics.values() if not _is_truth(value) and isinstance(value, int | float)]
@@ -83,20 +83,20 @@ def _combined(metrics: Mapping[Any, Any]) -> tuple[float | None, str]:
 
 
 def _number(value: Any) -> tuple[float | None, str]:
-    """Return ``value`` as a finite number, or why it is none."""
+    """Return ``value`` as a finite number, or why it is not one."""
     if _is_truth(value):
         return None, "the fitness is a truth value"
     if not isinstance(value, int | float) and (not hasattr(value, "__float__") or hasattr(value, "__len__")):
         return None, f"the fitness is {_shown(value)}, not a number"
     try:
-        number = float(value)  # also the numbers of numerical libraries
+        number = float(value)  # including the numbers of numerical libraries
     except Exception as problem:  # noqa: BLE001 - the value is the caller's
         return None, f"the fitness is no number: {told(problem)}"
     return (number, "") if is_score(number) else (None, f"the fitness is {number}, not a finite number")
 
 
 def _is_truth(value: Any) -> bool:
-    """Tell whether ``value`` is true or false, Python's own or numpy's."""
+    """Return whether ``value`` is true or false, either Python's own or numpy's."""
     return type(value).__name__ in ("bool", "bool_")
 
 
@@ -117,11 +117,11 @@ def _texts(score: Score) -> dict[str, str]:
 
 
 Evaluate = Callable[[Program], Score]
-"""Scores one program; it and its argument travel to the workers."""
+"""Scores one program; the function and its argument are sent to the workers."""
 
 
 class Workers:
-    """Owns the executor of a run; without one, programs are evaluated here."""
+    """Owns the executor of a run; without one, programs are evaluated in this process."""
 
     def __init__(self, evaluate: Evaluate, executor: Executor | Callable[[], Executor] | None = None) -> None:
         self._evaluate = evaluate
@@ -142,24 +142,24 @@ class Workers:
             _check_travels(evaluate)
 
     def scores(self, programs: Sequence[Program]) -> list[Score]:
-        """Return a score for each of ``programs``; one whose worker dies gets a score that does not count."""
+        """Return a score for each of ``programs``; if a worker dies, its program gets a score that does not count."""
         if self._executor is None:
             return [self._evaluate(program) for program in programs]
         found: dict[int, Score] = {}
         suspects = self._round(dict(enumerate(programs)), found)
-        for index in suspects:  # one of them broke the executor; alone, it does so again
+        for index in suspects:  # one of them broke the executor; alone, it will do so again
             if self._round({index: programs[index]}, found):
                 found[index] = Score(None, "the worker that evaluated it died")
         return [found[index] for index in range(len(programs))]
 
     def close(self) -> None:
-        """Stop the executor, if it was made here."""
+        """Stop the executor, if it was created here."""
         if self._renewed and self._executor is not None:
             self._executor.shutdown(cancel_futures=True)
             self._executor = None
 
     def _round(self, programs: Mapping[int, Program], found: dict[int, Score]) -> list[int]:
-        """Evaluate ``programs`` side by side into ``found``; return those left over because the executor broke."""
+        """Evaluate ``programs`` in parallel into ``found``; return those left over because the executor broke."""
         futures: dict[int, Future[Score]] = {}
         left: list[int] = []
         try:
@@ -187,7 +187,7 @@ class Workers:
         return sorted(left)
 
     def _renew(self) -> None:
-        """Put a new executor in the place of the broken one."""
+        """Replace the broken executor by a new one."""
         assert self._executor is not None
         if self._make is None:
             raise EvolveError(
@@ -200,20 +200,20 @@ class Workers:
 
 
 def _has_processes(executor: Executor | None) -> bool:
-    """Tell whether ``executor`` is the standard library's pool of processes; who has none need not import it."""
+    """Return whether ``executor`` is the standard library's process pool, without importing it needlessly."""
     module = sys.modules.get("concurrent.futures.process")
     return module is not None and isinstance(executor, module.ProcessPoolExecutor)
 
 
 def _like(executor: Executor) -> Callable[[], Executor]:
-    """Return what makes another pool with as many processes, started in the same way."""
+    """Return a function that makes another pool with as many processes, started in the same way."""
     workers = getattr(executor, "_max_workers", None)
     context = getattr(executor, "_mp_context", None)
     return lambda: type(executor)(workers, context)  # type: ignore[call-arg]
 
 
 def _check_travels(evaluate: Evaluate) -> None:
-    """Refuse a fitness that cannot be sent to another process."""
+    """Reject a fitness that cannot be sent to another process."""
     try:
         pickle.dumps(evaluate)
     except Exception as problem:
@@ -228,12 +228,12 @@ Confirm = Callable[[Program], Any]
 
 
 def digest(data: str) -> str:
-    """Return sixteen characters that stand for ``data``."""
+    """Return a digest of ``data`` with sixteen characters."""
     return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 class ProgramJudge:
-    """Owns the scores of a run. Inside, lower is always better; what does not count is infinity."""
+    """Owns the scores of a run. Internally, lower is always better; a score that does not count is infinity."""
 
     def __init__(self, species: Species, scores: Scores, *, minimize: bool, confirm: Confirm | None = None) -> None:
         self._species = species
@@ -258,11 +258,11 @@ class ProgramJudge:
         return math.inf if self.best is None else self.best.loss
 
     def id_of(self, genome: Genome) -> str:
-        """Return the digest that stands for ``genome``."""
+        """Return the digest that identifies ``genome``."""
         return digest(json.dumps(self._species.encoded(genome), sort_keys=True))
 
     def claim(self, genome: Genome) -> bool:
-        """Tell whether no program that does what ``genome`` does was judged or claimed, and claim it."""
+        """Return whether no program with the behaviour of ``genome`` was judged or claimed, and claim it."""
         behaviour = digest(repr(self._species.behaviour(genome)))
         if behaviour in self._behaviours:
             return False
@@ -270,12 +270,12 @@ class ProgramJudge:
         return True
 
     def judge(self, births: Sequence[tuple[int, Birth]], generation: int) -> list[Member]:
-        """Have what the islands ask for judged, and return it in the order of asking."""
+        """Judge what the islands ask for, and return it in the order of asking."""
         ids = [self.id_of(birth.genome) for _, birth in births]
         new: dict[str, tuple[int, Birth]] = {}
         for key, asked in zip(ids, births, strict=True):
             if key not in self._values and (key not in new or new[key][1].operation == TUNE):
-                new[key] = asked  # who wants to keep a program goes before who only asks what it is worth
+                new[key] = asked  # requests to keep a program precede mere requests for its score
         scores = self._scores([birth.genome for _, birth in new.values()])
         judged = {
             key: self._noted(key, birth, island, generation, score)
@@ -304,7 +304,7 @@ class ProgramJudge:
         return member
 
     def _confirmed(self, genome: Genome, score: Score) -> Score:
-        """Return what a program that would be the best is worth once it was judged again: the worse of both scores."""
+        """Return the score of a potential best program after judging it again: the worse of both scores."""
         if self._confirm is None:
             return score
         second = score_of(self._confirm, self._species.program(genome), minimize=self.minimize)
@@ -313,16 +313,16 @@ class ProgramJudge:
         return replace(score, value=self._sign * max(self._sign * score.value, self._sign * second.value))
 
     def is_known(self, genome: Genome) -> bool:
-        """Tell whether ``genome`` was judged."""
+        """Return whether ``genome`` was judged."""
         return self.id_of(genome) in self._values
 
     def member(self, key: str, genome: Genome, score: Score) -> Member:
-        """Return ``genome`` with what it was judged to be worth."""
+        """Return ``genome`` with its score."""
         loss = math.inf if score.value is None else self._sign * score.value
         return Member(key, genome, loss, self._species.size(genome), score)
 
     def refuse(self, birth: Birth, island: int, generation: int, reason: str) -> None:
-        """Write down a proposal that came to no new program."""
+        """Record a proposal that did not lead to a new program."""
         self.reasons[reason] += 1
         key = digest(birth.answer or "")
         self._log.append(
@@ -330,12 +330,12 @@ class ProgramJudge:
         )
 
     def move(self, member: Member, island: int, generation: int) -> None:
-        """Write down that a program came to another island."""
+        """Record that a program migrated to another island."""
         program = self._species.program(member.genome)
         self._log.append(Individual(member.id, program, (member.id,), island, generation, "migrate", member.score))
 
     def prefer(self, member: Member) -> bool:
-        """Make ``member``, a plainer form of the best program, the best if it is no worse and no larger."""
+        """Make ``member``, a simpler form of the best program, the best if it is no worse and no larger."""
         best = self.best
         if best is None or not self._ties(member.loss) or member.size > best.size:
             return False
@@ -345,11 +345,11 @@ class ProgramJudge:
         return best.id == member.id
 
     def _ties(self, loss: float) -> bool:
-        """Tell whether ``loss`` is the best loss, to rounding."""
+        """Return whether ``loss`` equals the best loss, up to rounding."""
         return abs(loss - self.best_loss) <= 1e-12 * max(1.0, abs(self.best_loss))
 
     def _beats(self, member: Member) -> bool:
-        """Tell whether ``member`` is better than the best so far, or as good to rounding and smaller."""
+        """Return whether ``member`` is better than the best so far, or equal up to rounding and smaller."""
         if member.loss == math.inf or self.best is None:
             return member.loss < math.inf
         if self._ties(member.loss):
@@ -357,12 +357,12 @@ class ProgramJudge:
         return member.loss < self.best.loss
 
     def take_log(self) -> list[Individual]:
-        """Return what happened since the last call, oldest first."""
+        """Return the events since the last call, oldest first."""
         log, self._log = self._log, []
         return log
 
     def better(self, individuals: Sequence[Individual]) -> dict[str, bool]:
-        """Tell of each of ``individuals`` whether it is better than all of its parents."""
+        """Return for each of ``individuals`` whether it is better than all of its parents."""
         return {
             item.id: self._loss_of(item.id) < min(map(self._loss_of, item.parents), default=math.inf)
             for item in individuals
@@ -373,7 +373,7 @@ class ProgramJudge:
         return math.inf if value is None else self._sign * value
 
     def state(self) -> dict[str, JSON]:
-        """Return what was judged, as plain data."""
+        """Return the judged programs and their scores, as plain data."""
         return {
             "values": dict(self._values),
             "behaviours": sorted(self._behaviours),
@@ -382,7 +382,7 @@ class ProgramJudge:
         }
 
     def restore(self, data: Mapping[str, Any], members: Mapping[str, Member]) -> None:
-        """Take on what ``state`` returned."""
+        """Restore what ``state`` returned."""
         self._values = dict(data["values"])
         self._behaviours = set(data["behaviours"])
         self.reasons = Counter(data["reasons"])
@@ -391,21 +391,21 @@ class ProgramJudge:
 
 
 SEED, START = "seed", "start"
-"""The operations of the program that a search was given, and of those that were drawn to start with beside it."""
+"""The operations of the seed program, and of the other programs that a search starts with."""
 TUNE = "tune"
-"""The operation of programs that are judged to learn how numbers matter."""
+"""The operation of programs that are judged to find out how numbers matter."""
 
 
 @dataclass(frozen=True)
 class Birth:
-    """A program to be judged, and where it comes from."""
+    """A program to be judged, with its origin."""
 
     genome: Genome
     operation: str
     parents: tuple[str, ...] = ()
-    """Their ids."""
+    """The ids of its parents."""
     answer: str | None = None
-    """What the model said that proposed it."""
+    """The model's answer that proposed it."""
 
 
 @dataclass(frozen=True)
@@ -415,15 +415,15 @@ class Member:
     id: str
     genome: Genome
     loss: float
-    """Lower is better, whatever the direction of the fitness; infinity where the score does not count."""
+    """Lower is better, whatever the direction of the fitness; infinity if the score does not count."""
     size: int
     score: Score
 
     @property
     def rank(self) -> tuple[float, int]:
-        """Return what members are compared by: the loss, then the size."""
+        """Return the key by which members are compared: loss, then size."""
         return self.loss, self.size
 
 
 Asking = Generator[list[Birth], list[Member], None]
-"""Asks for programs to be judged, and is told what they are worth, in the order of asking."""
+"""Yields programs to be judged, and receives the results in the order of asking."""

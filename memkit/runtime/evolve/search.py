@@ -1,4 +1,4 @@
-"""Search for the program that a fitness function likes best."""
+"""Search for the program with the best fitness."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from .interface import (
 from .judge import Birth, Confirm, Member, ProgramJudge, Workers, score_of, told
 
 _PERFECT = 1e-12
-"""A squared error that is nothing but rounding."""
+"""A squared error that is mere rounding."""
 _TIDYING = 6
-"""How many evaluations of a generation are kept back to try plainer forms of a new best program."""
+"""The evaluations of a generation reserved for simpler forms of a new best program."""
 _BARREN, _MANY = 5, 100
-"""Generations in a row without a score that end a search; after a first score, also that many programs."""
+"""Generations in a row without a score that end a search; after a first score, also this many programs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
-    """What is searched, when a search stops, and who helps; each field may be left out.
+    """What is searched, when a search stops, and which proposers help; every field is optional.
 
     >>> settings = SearchSettings(space={"rate": (0.0, 1.0), "size": [8, 16, 32]}, target_fitness=0.01)
     >>> def error(tried: dict) -> float:
@@ -60,36 +60,36 @@ class SearchSettings:
     """
 
     functions: Sequence[str] = ()
-    """What programs may call beside what the seed program calls, such as ``("sin", "exp")``."""
+    """Functions that programs may call besides those in the seed program, such as ``("sin", "exp")``."""
     parameters: Sequence[str] | None = None
-    """The names of the arguments, where there is no seed program."""
+    """The names of the arguments, if there is no seed program."""
     max_size: int = 40
-    """How many nodes (operators, constants, names) a program may have."""
+    """The most nodes (operators, constants, names) of a program."""
     space: Space | Vector | None = None
     """Search configurations instead: name → ``(low, high)`` or ``[value, value, …]``; or vectors: a list of the same,
-    one for each place."""
+    one for each position."""
     species: Species | None = None
-    """Search programs of a kind of your own; it brings the program to start from."""
+    """Search your own kind of programs; the species provides the initial one."""
     target_fitness: float | None = None
-    """Stop as soon as this is reached."""
+    """Stop as soon as this fitness is reached."""
     patience: int | None = None
-    """Stop after so many generations without a better program."""
+    """Stop after this many generations without a better program."""
     islands: int | None = None
-    """How many populations breed apart; left out, one for every eight programs and four at most."""
+    """The number of separate populations; by default, one for every eight programs and at most four."""
     features: Mapping[str, float] | None = None
-    """What the archive of diverse programs tells them apart by: a feature of the species or a metric of the fitness →
-    the width of a cell. Left out, the species decides."""
+    """The features that distinguish the archive's programs: a feature of the species or a metric of the fitness →
+    the width of a cell. By default, the species decides."""
     executor: Executor | Callable[[], Executor] | None = None
-    """Evaluates programs side by side: any ``concurrent.futures.Executor``, or a function that makes one (so that one
-    which breaks can be replaced). The result is the same. A squared error of an expression is worked out here all the
-    same, because that takes less time than sending it anywhere."""
+    """Evaluates programs in parallel: any ``concurrent.futures.Executor``, or a function that makes one (so that a
+    broken one can be replaced). The result is the same. The squared error of an expression is always computed in this
+    process, because that takes less time than sending it anywhere."""
     proposers: Sequence[Proposer] = ()
-    """Models or other sources of changes; asked the more often the more they have contributed."""
+    """Models or other sources of changes; those that contributed more are asked more often."""
     proposals: float = 0.5
-    """Which share of the children the proposers make; the others are mutants and crossings."""
+    """The share of children made by the proposers; the others come from mutation and crossover."""
     confirm: Confirm | None = None
-    """Judges a program that would be the best once more, on other inputs say. Where its score does not count, neither
-    does the first; where both do, the worse of them is what the program is worth."""
+    """Judges a potential best program once more, for example on other inputs. If its score does not count, neither does
+    the first; if both do, the worse of them is the program's score."""
 
     def __post_init__(self) -> None:
         _check("max_size", self.max_size, 1, 200, whole=True)
@@ -99,23 +99,23 @@ class SearchSettings:
 
 
 class EvolutionarySearcher:
-    """Evolves programs, judged by nothing but ``fitness_fn``; the same arguments give the same result.
+    """Evolves programs, judged only by ``fitness_fn``; the same arguments give the same result.
 
     ``population_size`` programs are judged in every generation, so a run costs at most
     ``population_size * generations`` evaluations: no program is judged twice, and none is a copy.
 
     Args:
-        seed_program: Source text to start from, such as ``lambda x: x * 2``. Left out, it is the sum of the parameters.
+        seed_program: Source text to start from, such as ``lambda x: x * 2``; by default the sum of the parameters.
             With a ``space``, a dictionary or a list.
         fitness_fn: Judges a program, given as source text (with a ``space``: as a dictionary or list). A number that is
-            not finite, a bool or an exception is the worst score there is, and ``reasons`` counts why.
+            not finite, a bool or an exception is the worst possible score, and ``reasons`` counts why.
         mutation_rate: Every child is changed. This is the probability that a mutated child gets a second mutation, and
-            again that it gets a third; higher rates search further from what is good already.
+            again that it gets a third; higher rates search further from what is already good.
         population_size: How many programs are judged in one generation.
         fitness: The same as ``fitness_fn``.
-        minimize: Whether lower is better; for a score, where higher is better, say False.
-        seed: Where chance starts.
-        settings: What is searched besides, when to stop, and who helps.
+        minimize: Whether lower is better; pass False for a score of which higher is better.
+        seed: The random seed.
+        settings: What else is searched, when to stop, and which proposers help.
 
     Example:
         >>> from functools import partial
@@ -125,12 +125,12 @@ class EvolutionarySearcher:
     """
 
     history: list[Generation]
-    """How the search stood after each generation."""
+    """The state of the search after each generation."""
     stopped: str | None = None
     """Why the search ended: target, patience, exhausted (nothing new could be made), unscored (nothing has had a score
     for long: the fitness is broken or hangs), or generations."""
     _tidied: str | None = None
-    """The best program whose plainer forms were tried."""
+    """The best program whose simpler forms were tried."""
     _scored_at: int = 0
     """The last generation in which a program got a score."""
     _is_between_generations: bool = True
@@ -183,12 +183,12 @@ class EvolutionarySearcher:
 
     @property
     def best_fitness(self) -> float | None:
-        """Return the fitness of the best program so far, as ``fitness_fn`` gave it."""
+        """Return the fitness of the best program so far, in the scale of ``fitness_fn``."""
         return None if self._judge.best is None else self._judge.best.score.value
 
     @property
     def best_program(self) -> Any:
-        """Return the best program so far: source text, or a dictionary. None before anything scored."""
+        """Return the best program so far: source text, or a dictionary. None before anything was scored."""
         return None if self._judge.best is None else self._species.program(self._judge.best.genome)
 
     @property
@@ -198,17 +198,17 @@ class EvolutionarySearcher:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Return why scores did not count, the most frequent reason first."""
+        """Return why scores did not count, most frequent reason first."""
         return dict(self._judge.reasons.most_common())
 
     @property
     def usage(self) -> dict[str, dict[str, float]]:
-        """Return what each proposer has cost, by its name."""
+        """Return the cost of each proposer, by name."""
         return {name: dict(item.usage) for name, item in self._ensemble.standings.items()}
 
     @property
     def archive(self) -> dict[tuple[int, ...], Individual]:
-        """Return the best program of each cell that the features span, over all islands, without its parents."""
+        """Return the best program in each cell of the features, over all islands, without its parents."""
         return {
             cell: Individual(member.id, self._species.program(member.genome), (), island, 0, "archive", member.score)
             for cell, (island, member) in self._archipelago.cells().items()
@@ -232,7 +232,7 @@ class EvolutionarySearcher:
         return self.best_program
 
     def generation(self) -> Generation:
-        """Judge the programs of one more generation; ``stopped`` says afterwards whether there is a reason to end."""
+        """Judge the programs of one more generation; ``stopped`` afterwards gives a reason to end, if any."""
         if not self._is_between_generations:
             raise EvolveError("The search was interrupted within a generation. Restore a state to go on.")
         self._is_between_generations = False
@@ -256,12 +256,12 @@ class EvolutionarySearcher:
         return self.history[-1]
 
     def drain(self) -> list[Individual]:
-        """Return what happened in the generations that ended since the last call, oldest first, and forget it."""
+        """Return, and forget, the events of the generations completed since the last call, oldest first."""
         individuals, self._finished = self._finished, []
         return individuals
 
     def state(self) -> dict[str, JSON]:
-        """Return all that the search needs to go on later, as plain JSON data."""
+        """Return all that the search needs to continue later, as plain JSON data."""
         if not self._is_between_generations:
             raise EvolveError("The search was interrupted within a generation. Go on from the state before it.")
         programs = {member.id: member for member in (*self._bests.values(), *self._archipelago.members())}
@@ -284,10 +284,10 @@ class EvolutionarySearcher:
         return plain_copy(data)
 
     def restore(self, data: Any) -> None:
-        """Go on from what ``state`` returned, or from its JSON text, in a searcher with the same arguments.
+        """Continue from what ``state`` returned, or its JSON text, in a searcher with the same arguments.
 
         Raises:
-            BadCheckpoint: ``data`` is of a newer version, of a run with other settings, damaged or cut short.
+            BadCheckpoint: ``data`` is of a newer version or of a run with other settings, damaged or truncated.
         """
         saved = checked_checkpoint(data, plain_copy(self._settings))
         self._is_between_generations = False
@@ -314,18 +314,18 @@ class EvolutionarySearcher:
         return self._workers.scores([self._species.program(genome) for genome in genomes])
 
     def _breed(self, number: int, end: int) -> None:
-        """Fit the numbers of a program, then spend what is left on children."""
+        """Fit the numbers of a program, then spend the rest on children."""
         self._archipelago.tune(number, max(0, end - self.evaluations - self._reserve))
         if not self._is_perfect():
             self._archipelago.breed(number, end - self.evaluations - self._reserve)
 
     @property
     def _reserve(self) -> int:
-        """Return how many evaluations of a generation are kept back to try plainer forms of a new best program."""
+        """Return how many evaluations of a generation are reserved for simpler forms of a new best program."""
         return min(_TIDYING, self._population_size // 4)
 
     def _tidy(self, number: int, end: int) -> None:
-        """Try plainer forms of a new best program."""
+        """Try simpler forms of a new best program."""
         best = self._judge.best
         if best is None or best.id == self._tidied:
             return
@@ -354,7 +354,7 @@ class EvolutionarySearcher:
         return self._target is not None and self._judge.best_loss <= self._target
 
     def _reason_to_stop(self, individuals: Sequence[Individual]) -> str | None:
-        """Return why the search ends here, or None to go on."""
+        """Return why the search ends here, or None to continue."""
         if self._is_perfect():
             return "target"
         if all(individual.operation == "migrate" for individual in individuals):
@@ -368,7 +368,7 @@ class EvolutionarySearcher:
         return "unscored" if self._is_barren() else None
 
     def _is_barren(self) -> bool:
-        """Tell whether nothing has had a score for so long that going on only waits for a fitness that is broken."""
+        """Return whether nothing has had a score for so long that the fitness must be broken."""
         if len(self.history) - self._scored_at < _BARREN:
             return False
         before = self.history[self._scored_at - 1].evaluations if self._scored_at else 0
@@ -376,7 +376,7 @@ class EvolutionarySearcher:
 
 
 def _question(seed: Any, fitness: Fitness, settings: SearchSettings, *, minimize: bool) -> FitnessQuestion:
-    """Return what is searched for: by a species of the caller's, a configuration, or an expression."""
+    """Return what is searched for: by a caller's own species, a configuration, or an expression."""
     if settings.species is not None:
         if seed is not None or settings.space is not None:
             raise EvolveError("A species brings its own seed program: leave out `seed_program` and `space`.")
@@ -390,7 +390,7 @@ def _question(seed: Any, fitness: Fitness, settings: SearchSettings, *, minimize
 
 
 def _one_fitness(first: Fitness | None, second: Fitness | None) -> Fitness:
-    """Return the fitness, which has to be given under one of its two names."""
+    """Return the fitness, which must be given under one of its two names."""
     if (first is None) == (second is None):
         raise EvolveError("Give one fitness function, as `fitness_fn` or as `fitness`.")
     chosen = first or second
@@ -400,7 +400,7 @@ def _one_fitness(first: Fitness | None, second: Fitness | None) -> Fitness:
 
 
 def _check_breeding(mutation_rate: Any, population_size: Any, islands: Any, seed: Any) -> None:
-    """Refuse settings of the populations that make no sense, and a seed that could not be repeated."""
+    """Reject invalid settings of the populations, and a seed that could not be reproduced."""
     _check("mutation_rate", mutation_rate, 0, 1)
     _check("population_size", population_size, 2, 100_000, whole=True)
     if islands is not None:

@@ -315,7 +315,7 @@ def consolidate(
         settings: The project's settings; their ``consolidate`` section says what is old and small enough.
         user: Whose memory; None for everyone's.
         tell: Finds better words than the first sentences of some events, for example by asking a model. It gets
-                the records and returns one sentence per line, or None if it has none.
+            the records and returns one sentence per line, or None if it has none.
         extract: Draws lasting facts from turns; rules do so if it is not given.
     """
     from ..memory.tiers.recall import RecallMemory

@@ -122,7 +122,7 @@ def clear_faults(endpoint: Endpoint, sdk: ModuleType) -> Iterator[None]:
     Args:
         endpoint: The server named in the messages.
         sdk: The vendor's package, ``openai`` or ``anthropic``, whose errors have the same names. It is passed in,
-                because the runtime requires neither.
+            because the runtime requires neither.
     """
     kinds: Any = sdk
     anything: type[Exception] = getattr(sdk, "OpenAIError", None) or kinds.AnthropicError

@@ -210,7 +210,7 @@ def read_entries(path: Path) -> list[Entry]:
 
     Raises:
         JournalError: It is not a file, a line is damaged, so that the completed steps are unknown, or a newer
-                version wrote it.
+            version wrote it.
     """
     if not path.is_file():
         raise _no_file(path)

@@ -1,1 +1,1 @@
-"""Expressions over parameters, constants and listed operations: trees, reading, variation, sums of terms."""
+"""Expressions over parameters, constants and listed operations: trees, parsing, variation, sums of terms."""

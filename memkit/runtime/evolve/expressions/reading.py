@@ -1,4 +1,4 @@
-"""Read source text into a program, or refuse it: only listed syntax gets in, and nothing is ever handed to ``eval``."""
+"""Parse source text into a program, or reject it: only listed syntax is accepted, and nothing is passed to ``eval``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _COMPARED = {
 
 @dataclass(frozen=True)
 class Expression:
-    """A program that was read: parameters and a tree that holds nothing but them, constants and operations.
+    """A parsed program: parameters, and a tree of only these, constants and operations.
 
     >>> program = read_program("lambda x, y: x * 2 + y")
     >>> program(3, 1), program.parameters, program.source
@@ -70,7 +70,7 @@ class Expression:
         return f"lambda {', '.join(self.parameters)}: {self.body}" if self.parameters else f"lambda: {self.body}"
 
     def __call__(self, *arguments: float) -> float:
-        """Return the program's value, or raise ``UndefinedValue`` where it is not a finite number."""
+        """Return the program's value; raise ``UndefinedValue`` if it is not a finite number."""
         if len(arguments) != len(self.parameters):
             raise UndefinedValue(f"The program takes {len(self.parameters)} arguments and got {len(arguments)}.")
         for argument in arguments:
@@ -88,7 +88,7 @@ class Expression:
 
 
 def read_program(source: str) -> Expression:
-    """Return the program that ``source`` writes: ``lambda x: x * 2``, or an expression such as ``x * 2``.
+    """Return the program in ``source``: ``lambda x: x * 2``, or an expression such as ``x * 2``.
 
     The parameters of a bare expression are its names in alphabetical order.
 
@@ -98,7 +98,7 @@ def read_program(source: str) -> Expression:
     ('a', 'b')
 
     Raises:
-        RefusedProgram: The text holds anything that is not listed; the error names it and its column.
+        RefusedProgram: The text contains anything that is not listed; the error names it and its column.
     """
     if not isinstance(source, str):
         raise RefusedProgram(f"A program is source text, not {type(source).__name__}.")
@@ -113,7 +113,7 @@ def read_program(source: str) -> Expression:
 
 
 def _syntax(source: str) -> ast.expr:
-    """Return the syntax of one expression; whatever the parser cannot take is refused."""
+    """Return the syntax of one expression; whatever the parser rejects is refused."""
     try:
         return undisturbed(lambda: ast.parse(source, mode="eval")).body
     except SyntaxError as problem:
@@ -123,7 +123,7 @@ def _syntax(source: str) -> ast.expr:
 
 
 def checked_parameters(names: Sequence[str]) -> tuple[str, ...]:
-    """Return ``names`` when programs can have them as parameters."""
+    """Return ``names`` if programs can have them as parameters."""
     for text in names:
         if not text.isidentifier() or keyword.iskeyword(text) or text in CALLS:
             raise RefusedProgram(f"A parameter cannot be called {text!r}.")
@@ -235,11 +235,11 @@ def _refused(syntax: ast.expr, reason: str) -> RefusedProgram:
 Tree = TypeVar("Tree", bound=ast.AST)
 
 _PARSES = 20
-"""So often a tree is begun again that other threads had a part in."""
+"""How often parsing is retried after other threads interfered."""
 
 
 def undisturbed(parse: Callable[[], Tree]) -> Tree:
-    """Return the syntax tree that ``parse`` makes, whatever other threads parse meanwhile."""
+    """Return the syntax tree from ``parse``, unaffected by parsing in other threads."""
     for _ in range(_PARSES):
         with suppress(SystemError):  # CPython 3.11 counts the depth of all their trees in one place (gh-106905)
             return parse()
@@ -247,14 +247,14 @@ def undisturbed(parse: Callable[[], Tree]) -> Tree:
 
 
 def require_python(text: str) -> ast.Module:
-    """Return the syntax tree of ``text``, which compiles.
+    """Return the syntax tree of ``text``, if it compiles.
 
     Raises:
         DoesNotApply: It does not; the message names the line.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a program looks odd for is not said on its author's behalf
+            warnings.simplefilter("ignore")  # warnings about suspicious code are of no interest here
             tree = undisturbed(lambda: ast.parse(text))
             compile(text, "<program>", "exec", dont_inherit=True)  # a `return` outside of a function parses
     except SyntaxError as problem:

@@ -68,7 +68,7 @@ class Expressions:
         return [self._seed.body, *mutants, *(self._within(tree, self._seed.body) for tree in trees)]
 
     def mutate(self, genome: ExpressionNode, random: Random) -> ExpressionNode:
-        """Return ``genome`` with one change, and within the limits of size and depth."""
+        """Return ``genome`` with one change, within the limits of size and depth."""
         if self._sums is not None:
             return self._sums.mutated(genome, random)
         return self._within(mutated(genome, self._vocabulary, random), genome)
@@ -80,7 +80,7 @@ class Expressions:
         return self._within(crossed(genome, other, random), genome)
 
     def _within(self, child: ExpressionNode, parent: ExpressionNode) -> ExpressionNode:
-        """Return ``child`` without what is superfluous, or ``parent`` when it is still too large."""
+        """Return ``child`` without superfluous parts, or ``parent`` if it is still too large."""
         if child.size > 4 * self._max_size:
             return parent
         plain = simplified(child)
@@ -89,7 +89,7 @@ class Expressions:
     def directions(self, genome: ExpressionNode, random: Random) -> NumberOpening | None:
         """Return ``genome`` plus a new term: a product of parameters, a function of a part, or a random tree.
 
-        Where there is no room for it, it takes the place of others. None where mutation does that already.
+        If there is no room for it, it replaces other terms. None if mutation already does that.
         """
         if self._sums is not None:
             return None
@@ -103,11 +103,11 @@ class Expressions:
         return None
 
     def _has_room(self, opening: NumberOpening) -> bool:
-        """Tell whether the programs of ``opening`` are within the limit of size, whatever the numbers."""
+        """Return whether the programs of ``opening`` are within the size limit, whatever the numbers."""
         return _largest(opening).size <= self._max_size
 
     def _new_term(self, genome: ExpressionNode, random: Random) -> ExpressionNode:
-        """Return what ``genome`` may be missing: a product, a function of a part of it, or a random tree."""
+        """Return a term that ``genome`` may be missing: a product, a function of a part of it, or a random tree."""
         choice = random.random()
         parameters = self._vocabulary.parameters
         if parameters and choice < 0.5:
@@ -120,13 +120,13 @@ class Expressions:
         return simplified(random_tree(self._vocabulary, random, 3))
 
     def _part(self, genome: ExpressionNode, random: Random) -> ExpressionNode:
-        """Return a part of ``genome``, or now and then a leaf."""
+        """Return a part of ``genome``, or occasionally a leaf."""
         place = random.randrange(genome.size + 1)
         part = genome.nth(place)[1] if place < genome.size else None
         return part if part is not None and part.gives == NUMBER else random_leaf(self._vocabulary, random)
 
     def openings(self, genome: ExpressionNode, random: Random, most: int) -> list[NumberOpening]:
-        """Return the weights of the terms of ``genome`` with its constant part, and the constants inside the terms."""
+        """Return the weights of the terms of ``genome`` and its constant part, and the constants inside the terms."""
         if self._sums is not None:
             return self._sums.openings(genome, random, most)
         terms = {**terms_of(genome), ONE: terms_of(genome).get(ONE, 0)}
@@ -142,7 +142,7 @@ class Expressions:
         return [item for item in (opening, *self._inner(genome, random, most)) if self._has_room(item)]
 
     def _inner(self, genome: ExpressionNode, random: Random, most: int) -> list[NumberOpening]:
-        """Return the constants that are not the weight of a term; exponents stay as they are."""
+        """Return the constants that are not the weight of a term; exponents are left alone."""
         paths = constants_in(genome)
         if len(paths) > most:
             paths = random.sample(paths, most)
@@ -159,7 +159,7 @@ class Expressions:
         return [NumberOpening(values, tuple(0.05 * max(1.0, abs(value)) for value in values), build)]
 
     def tidied(self, genome: ExpressionNode) -> list[ExpressionNode]:
-        """Return ``genome`` multiplied out and simplified, with constants rounded to few digits first."""
+        """Return ``genome`` expanded and simplified, first with constants rounded to few digits."""
         wide = expanded(genome)
         forms = [rounded(form, digits) for digits in (0, 2, 6) for form in (wide, genome) if form is not None]
         return [form for form in dict.fromkeys([*forms, simplified(genome)]) if form.size <= self._max_size]
@@ -169,19 +169,19 @@ class Expressions:
         return genome.size
 
     def values(self, genome: ExpressionNode) -> Column:
-        """Return what ``genome`` is worth at the points of the search."""
+        """Return the values of ``genome`` at the points of the search."""
         if len(self._memory) > _MEMORY:
             self._memory.clear()
         return column(genome, self._columns, self._memory, self._length)
 
     def behaviour(self, genome: ExpressionNode) -> Hashable:
-        """Return the values at the points of the search to ten digits; the text, where it has none anywhere."""
+        """Return the values at the points of the search to ten digits; the text if it has no value anywhere."""
         values = self.values(genome)
         if all(value != value for value in values):
             return str(genome)
         try:
             return self._ten_digits % tuple([value + 0.0 for value in values])  # so that there is no negative zero
-        except OverflowError:  # a whole number beyond all floats
+        except OverflowError:  # an integer beyond all floats
             return str(values)
 
     def program(self, genome: ExpressionNode) -> str:
@@ -189,7 +189,7 @@ class Expressions:
         return Expression(self._seed.parameters, genome, self._seed.is_lambda).source
 
     def applied(self, _genome: ExpressionNode, text: str) -> ExpressionNode:
-        """Return the expression that ``text`` writes, with or without a ``lambda`` in front."""
+        """Return the expression in ``text``, with or without a leading ``lambda``."""
         try:
             tree = simplified(self.decoded(text))
         except EvolveError as problem:
@@ -199,7 +199,7 @@ class Expressions:
         return tree
 
     def features(self, genome: ExpressionNode) -> dict[str, float]:
-        """Return the size of ``genome``, its depth, and how many operations other than + and - it has."""
+        """Return the size of ``genome``, its depth, and its number of operations other than + and -."""
         work = sum(bool(node.parts) and node.kind not in ("add", "subtract") for _, node in genome.walk())
         return {"size": genome.size, "depth": genome.depth, "operations": work}
 
@@ -222,7 +222,7 @@ class Expressions:
 
 
 def _addition(genome: ExpressionNode, terms: Terms, term: ExpressionNode) -> NumberOpening:
-    """Return the sum of ``terms`` with ``term`` added, by a weight that is 0 now."""
+    """Return the sum of ``terms`` and ``term`` with an adjustable weight, initially 0."""
     whole = genome if terms_of(genome) == terms else sum_of(terms)
     kept = dict(terms)
 
@@ -233,13 +233,13 @@ def _addition(genome: ExpressionNode, terms: Terms, term: ExpressionNode) -> Num
 
 
 def _largest(opening: NumberOpening) -> ExpressionNode:
-    """Return the largest program of ``opening``: no number in it is 0 or 1, which are shorter to write."""
+    """Return the largest program of ``opening``: one where no number is 0 or 1, which are shorter to write."""
     tree: ExpressionNode = opening.build([1.5 + index for index in range(len(opening.values))])
     return tree
 
 
 def probe_points(count: int) -> list[list[float]]:
-    """Return the points at which programs of ``count`` parameters are told apart when their fitness names none."""
+    """Return the points that distinguish programs of ``count`` parameters if their fitness specifies none."""
     random = Random(20)
     points = [[random.uniform(-4, 4) for _ in range(16)] for _ in range(count)]
     return points or [[math.pi]]

@@ -1,4 +1,4 @@
-"""Programs as sums of weighted terms, and their plainer forms."""
+"""Programs as sums of weighted terms, and their simplification."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .tree import (
 
 ONE = constant(1)
 _SMALLEST, _LARGEST = 1e-100, 1e100
-"""Weights beyond these are left as they are written, so that no product of them is infinite or zero."""
+"""Weights beyond these stay as written, so that no product of them is infinite or zero."""
 _MOST_TERMS = 24
 
 Terms = Mapping[ExpressionNode, float]
@@ -36,7 +36,7 @@ Terms = Mapping[ExpressionNode, float]
 
 @lru_cache(maxsize=20_000)
 def terms_of(node: ExpressionNode) -> Terms:
-    """Return ``node`` as a weighted sum, equal terms put together, in the order in which they are written."""
+    """Return ``node`` as a weighted sum, equal terms combined, in order of occurrence."""
     found: dict[ExpressionNode, float] = {}
     stack: list[tuple[ExpressionNode, float]] = [(node, 1)]
     while stack:
@@ -82,7 +82,7 @@ def sum_of(terms: Terms) -> ExpressionNode:
 
 
 def _least_size(terms: Terms) -> int:
-    """Return a lower bound of the size of ``sum_of(terms)``."""
+    """Return a lower bound on the size of ``sum_of(terms)``."""
     sizes = [base.size + (0 if base == ONE or abs(weight) == 1 else 2) for base, weight in terms.items() if weight != 0]
     return sum(sizes) + max(0, len(sizes) - 1)
 
@@ -125,7 +125,7 @@ def _folded(node: ExpressionNode) -> ExpressionNode:
 
 
 def _reduced(node: ExpressionNode) -> ExpressionNode:
-    """Return a shorter program by the laws of one operation, where one fits."""
+    """Return a shorter program by the laws of one operation, if one applies."""
     if len(node.parts) == 1:
         inner = node.parts[0]
         return inner.parts[0] if node.kind in ("negative", "not") and inner.kind == node.kind else node
@@ -147,7 +147,7 @@ Monomials = dict[tuple[ExpressionNode, ...], float]
 
 
 def expanded(node: ExpressionNode) -> ExpressionNode | None:
-    """Return ``node`` multiplied out, higher products first; None where that gives too many terms.
+    """Return ``node`` expanded, higher products first; None if that gives too many terms.
 
     >>> from .reading import read_program
     >>> str(expanded(read_program("(x + 1) * (x / 2 - 1) * 2").body))
@@ -161,7 +161,7 @@ def expanded(node: ExpressionNode) -> ExpressionNode | None:
 
 
 def _monomials(node: ExpressionNode) -> Monomials | None:
-    """Return ``node`` as a sum of products of what cannot be multiplied out."""
+    """Return ``node`` as a sum of products of factors that cannot be expanded."""
     total: Monomials = {}
     for term, weight in terms_of(node).items():
         parts: Monomials | None = {(term,): 1.0}
@@ -177,7 +177,7 @@ def _monomials(node: ExpressionNode) -> Monomials | None:
 
 
 def _multiplied(left: Monomials | None, right: Monomials | None) -> Monomials | None:
-    """Return the product of two sums, None where it is too long."""
+    """Return the product of two sums, None if it is too long."""
     if left is None or right is None or len(left) * len(right) > _MOST_TERMS:
         return None
     product: Monomials = {}
@@ -189,7 +189,7 @@ def _multiplied(left: Monomials | None, right: Monomials | None) -> Monomials | 
 
 
 def _product(factors: Sequence[ExpressionNode]) -> ExpressionNode:
-    """Return the product of ``factors``, 1 where there are none."""
+    """Return the product of ``factors``, 1 if there are none."""
     result = ONE
     for factor in factors:
         result = factor if result is ONE else operation("multiply", result, factor)
@@ -213,11 +213,11 @@ def product_of(names: Sequence[str]) -> ExpressionNode:
 
 _NOISE = 1e-11
 _CLOSE = 1e-8
-"""When so little of the wanted values is left over, a second round fits what rounding left over by the first."""
+"""If this little of the wanted values is left over, a second round fits the rounding error of the first."""
 
 
 def unit_of(column: Column) -> tuple[Sequence[float], float] | None:
-    """Return ``column`` scaled to length 1 and its length; None where it is zero or not finite everywhere."""
+    """Return ``column`` scaled to length 1 and its length; None if it is zero or not finite everywhere."""
     length = _length(column)
     return ([value / length for value in column], length) if 0 < length < math.inf else None  # NaN is neither
 
@@ -241,7 +241,7 @@ def weights_of(units: Sequence[Sequence[float]], wanted: Sequence[float]) -> lis
 
 
 def _length(column: Column) -> float:
-    """Return the length of ``column`` as a vector; infinity or NaN where it has no finite one."""
+    """Return the length of ``column`` as a vector; infinity or NaN if that is not finite."""
     try:
         return math.sqrt(sum(map(mul, column, column)))
     except OverflowError:
@@ -251,11 +251,11 @@ def _length(column: Column) -> float:
 _DEEPEST = 10
 _MEMORY = 20_000
 _JOINING = 3
-"""What a term takes beside itself: two operations and a weight."""
+"""The size of a term besides itself: two operations and a weight."""
 _ADDING, _DROPPING = 0.35, 0.1
-"""How often a mutation adds a term, and how often it drops one; else it changes one."""
+"""How often a mutation adds a term, and how often it drops one; otherwise it changes one."""
 _EXCHANGING = 0.6
-"""How often crossing deals out whole terms instead of parts of them."""
+"""How often crossover exchanges whole terms instead of parts of them."""
 
 
 class Sums:
@@ -276,10 +276,10 @@ class Sums:
         self._max_size = max_size
         self._units: dict[ExpressionNode, tuple[Sequence[float], float]] = {}
         self._known: dict[tuple[ExpressionNode, ...], ExpressionNode] = {}
-        """By terms in their order, on which the answer depends: so it is the same in a search that was restored."""
+        """By terms in order, on which the answer depends: so it is the same in a restored search."""
 
     def mutated(self, genome: ExpressionNode, random: Random) -> ExpressionNode:
-        """Return ``genome`` with one term more, less or changed."""
+        """Return ``genome`` with one term added, removed or changed."""
         bases = _bases(genome)
         choice = random.random()
         if not bases or choice < _ADDING:
@@ -291,7 +291,7 @@ class Sums:
         return self.best(bases)
 
     def crossed(self, genome: ExpressionNode, other: ExpressionNode, random: Random) -> ExpressionNode:
-        """Return a sum of terms of both, or ``genome`` with a part of ``other`` inside a term."""
+        """Return a sum of terms from both, or ``genome`` with a part of ``other`` inside a term."""
         mine, others = _bases(genome), _bases(other)
         if not mine or random.random() < _EXCHANGING:
             return self.best([base for base in dict.fromkeys([*mine, *others]) if random.random() < 0.6])
@@ -300,9 +300,9 @@ class Sums:
         return self.best(mine)
 
     def best(self, bases: Iterable[ExpressionNode]) -> ExpressionNode:
-        """Return the sum of ``bases`` and a constant that is nearest to the wanted values and within the limit of size.
+        """Return the sum of ``bases`` and a constant that best fits the wanted values within the size limit.
 
-        Terms that are undefined somewhere, too deep or of no use are left out.
+        Terms that are undefined somewhere, too deep or useless are omitted.
         """
         plain = dict.fromkeys(
             inner for base in bases if base.size <= self._max_size for inner in terms_of(simplified(base))
@@ -316,9 +316,9 @@ class Sums:
         return known
 
     def _within(self, bases: Sequence[ExpressionNode]) -> dict[ExpressionNode, float]:
-        """Return the best weights of ``bases``, or of those that contribute most where there is no room for all."""
+        """Return the best weights of ``bases``, or of those that contribute most if there is no room for all."""
         terms = self._weighted((ONE, *bases))
-        left = self._max_size - 2  # what the constant takes
+        left = self._max_size - 2  # the size of the constant
         kept = set()
         for base in sorted(terms, key=lambda term: -abs(terms[term]) * self._unit(term)[1]):
             if base != ONE and base.size + _JOINING <= left:
@@ -329,14 +329,14 @@ class Sums:
         return self._weighted((ONE, *(base for base in bases if base in kept)))
 
     def _weighted(self, bases: Sequence[ExpressionNode]) -> dict[ExpressionNode, float]:
-        """Return ``bases`` with their best weights; those of no use and those undefined somewhere are left out."""
+        """Return ``bases`` with their best weights, omitting useless ones and those undefined somewhere."""
         usable = [base for base in bases if self._unit(base)[1]]
         weights = weights_of([self._unit(base)[0] for base in usable], self._wanted)
         pairs = zip(usable, weights, strict=True)
         return {base: float(f"{weight / self._unit(base)[1]:.12g}") for base, weight in pairs if weight}  # no noise
 
     def _unit(self, base: ExpressionNode) -> tuple[Sequence[float], float]:
-        """Return the values of ``base`` scaled to length 1, and their length; 0 where there is none."""
+        """Return the values of ``base`` scaled to length 1, and their length; 0 if there is none."""
         known = self._units.get(base)
         if known is None:
             if len(self._units) > _MEMORY:
@@ -369,7 +369,7 @@ def _bases(genome: ExpressionNode) -> list[ExpressionNode]:
 
 
 def constants_in(tree: ExpressionNode) -> list[tuple[int, ...]]:
-    """Return the paths to the constants inside ``tree`` that are no exponents."""
+    """Return the paths to the constants inside ``tree`` that are not exponents."""
     return [
         path for path, node in tree.walk() if node.kind == "constant" and path and tree.at(path[:-1]).kind != "power"
     ]

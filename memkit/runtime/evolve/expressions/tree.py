@@ -1,4 +1,4 @@
-"""Expressions as immutable trees of listed operations: how they are written, their worth, and random ones."""
+"""Expressions as immutable trees of listed operations: notation, values, and random ones."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from random import Random
 from typing import Any
 
 MAX_BITS = 1024
-"""How long a whole number in a program's arguments and powers may be; floats end there as well."""
+"""The limit on the bits of an integer in a program's arguments and powers; floats end there as well."""
 
 NUMBER, TRUTH = "number", "truth"
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing a program can do."""
+    """An operation in programs."""
 
     name: str
     takes: tuple[str, ...]
@@ -25,11 +25,11 @@ class Operation:
     apply: Callable[..., Any]
     symbol: str
     binds: int
-    """How strongly the written form binds; higher is stronger."""
+    """The precedence of the written form; higher binds more strongly."""
 
 
 def power(base: float, exponent: float) -> float:
-    """Return ``base ** exponent`` where that is a real number of bounded size."""
+    """Return ``base ** exponent`` if that is a real number of limited size."""
     if base != base or exponent != exponent:
         return math.nan
     if isinstance(base, int) and isinstance(exponent, int) and exponent > 0:
@@ -54,7 +54,7 @@ def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[float, float], b
 
 
 def _both(first: bool | None, second: bool | None) -> bool | None:
-    """Return ``first and second``; like Python's, it needs ``second`` only where ``first`` is true."""
+    """Return ``first and second``; as in Python, ``second`` is needed only if ``first`` is true."""
     return second if first else first
 
 
@@ -67,7 +67,7 @@ def _opposite(value: bool | None) -> bool | None:
 
 
 def _chosen(then: float, test: bool | None, otherwise: float) -> float:
-    """Return ``then if test else otherwise``; the branch that is not taken may be undefined."""
+    """Return ``then if test else otherwise``; the other branch may be undefined."""
     if test is None:
         return math.nan
     return then if test else otherwise
@@ -121,7 +121,7 @@ OPERATIONS: Mapping[str, Operation] = {item.name: item for item in (*ARITHMETIC,
 
 
 MAX_WHOLE = 2**63
-"""The largest whole constant."""
+"""The largest integer constant."""
 _ATOM = 10
 
 
@@ -140,14 +140,14 @@ class ExpressionNode:
     depth: int = field(init=False)
     _key: int = field(init=False)
     _text: tuple[str, int] | None = field(init=False)
-    """The written form and how strongly it binds, once somebody asked; programs share most of their parts."""
+    """The written form and its precedence, once computed; programs share most of their parts."""
 
     def __post_init__(self) -> None:
         size, depth = 1, 0
         for part in self.parts:
             size += part.size
             depth = max(depth, part.depth)
-        put = object.__setattr__  # the way around ``frozen``, for what follows from the other fields
+        put = object.__setattr__  # bypasses ``frozen``, for attributes derived from the other fields
         put(self, "size", size)
         put(self, "depth", depth + 1)
         put(self, "_key", hash((self.kind, self.parts, self.value)))
@@ -167,7 +167,7 @@ class ExpressionNode:
         return self.written()[0]
 
     def written(self) -> tuple[str, int]:
-        """Return the node's text and how strongly it binds."""
+        """Return the node's text and its precedence."""
         if self._text is None:
             object.__setattr__(self, "_text", _written(self))
         assert self._text is not None
@@ -194,7 +194,7 @@ class ExpressionNode:
         return node
 
     def nth(self, index: int) -> tuple[tuple[int, ...], ExpressionNode]:
-        """Return what ``walk`` yields after ``index`` others."""
+        """Return the node that ``walk`` yields at ``index``, with its path."""
         node, path = self, []
         while index:
             index -= 1
@@ -245,7 +245,7 @@ def number_of(node: ExpressionNode) -> float:
 
 
 def _written(node: ExpressionNode) -> tuple[str, int]:
-    """Return the text of ``node`` and how strongly it binds."""
+    """Return the text of ``node`` and its precedence."""
     if node.kind == "constant":
         return repr(node.value), (8 if number_of(node) < 0 else _ATOM)
     if node.kind == "name":
@@ -259,19 +259,19 @@ def _written(node: ExpressionNode) -> tuple[str, int]:
     if node.kind == "if":
         then, test, otherwise = node.parts
         return f"{_inside(then, 2)} if {_inside(test, 2)} else {_inside(otherwise, 1)}", binds
-    # A power groups to the right, a comparison not at all, everything else to the left.
+    # A power is right-associative, a comparison not associative, everything else left-associative.
     left, right = {9: (_ATOM, 8), 5: (6, 6)}.get(binds, (binds, binds + 1))
     return f"{_inside(node.parts[0], left)} {item.symbol} {_inside(node.parts[1], right)}", binds
 
 
 def _inside(node: ExpressionNode, least: int) -> str:
-    """Return the text of ``node``, in parentheses where it binds less than ``least``."""
+    """Return the text of ``node``, in parentheses if its precedence is below ``least``."""
     text, binds = node.written()
     return text if binds >= least else f"({text})"
 
 
 Column = Sequence[Any]
-"""One value a point: a number (NaN where undefined), or True, False or None (undefined) for a test."""
+"""One value per point: a number (NaN if undefined), or True, False or None (undefined) for a test."""
 
 _UNDEFINED = (ArithmeticError, ValueError)
 
@@ -279,7 +279,7 @@ _UNDEFINED = (ArithmeticError, ValueError)
 def column(
     node: ExpressionNode, columns: Mapping[str, Column], memory: dict[ExpressionNode, Column], length: int
 ) -> Column:
-    """Return the value of ``node`` at each of ``length`` points, and keep it in ``memory``."""
+    """Return the value of ``node`` at each of ``length`` points, and cache it in ``memory``."""
     known = memory.get(node)
     if known is not None:
         return known
@@ -304,7 +304,7 @@ def _applied(node: ExpressionNode, operands: Sequence[Column]) -> Column:
 
 
 def _point(apply: Any, values: Sequence[Any], undefined: Any) -> Any:
-    """Return one value, ``undefined`` where there is none."""
+    """Return one value, ``undefined`` if there is none."""
     try:
         return apply(*values)
     except _UNDEFINED:
@@ -312,7 +312,7 @@ def _point(apply: Any, values: Sequence[Any], undefined: Any) -> Any:
 
 
 def why_undefined(node: ExpressionNode, columns: Mapping[str, Column], length: int) -> str:
-    """Return in words where and why ``node`` has no finite value, as for ``division by zero in 1 / x where x = 0``."""
+    """Return in words where and why ``node`` has no finite value, such as ``division by zero in 1 / x where x = 0``."""
     for index in range(length):
         point = {parameter: [values[index]] for parameter, values in columns.items()}
         if _finite(column(node, point, {}, 1)[0]):
@@ -323,7 +323,7 @@ def why_undefined(node: ExpressionNode, columns: Mapping[str, Column], length: i
 
 
 def _cause(node: ExpressionNode, point: Mapping[str, Column]) -> str:
-    """Return what goes wrong first in ``node`` at one point."""
+    """Return the first error in ``node`` at one point."""
     for part in node.parts:
         if not _finite(column(part, point, {}, 1)[0]) and not (node.kind == "if" and part is not _taken(node, point)):
             return _cause(part, point)
@@ -336,14 +336,14 @@ def _cause(node: ExpressionNode, point: Mapping[str, Column]) -> str:
 
 
 def _taken(node: ExpressionNode, point: Mapping[str, Column]) -> ExpressionNode:
-    """Return the part of a choice that decides its value at one point."""
+    """Return the part of a choice that determines its value at one point."""
     then, test, otherwise = node.parts
     value = column(test, point, {}, 1)[0]
     return test if value is None else (then if value else otherwise)
 
 
 def _finite(value: Any) -> bool:
-    """Tell whether ``value`` is a truth value or a finite number."""
+    """Return whether ``value`` is a truth value or a finite number."""
     return value is not None and (not isinstance(value, float) or math.isfinite(value))
 
 
@@ -352,18 +352,18 @@ _UNFOLDED_EXPONENTS = 4
 
 @dataclass(frozen=True)
 class PrimitiveSet:
-    """What random programs are made of."""
+    """The building blocks of random programs."""
 
     parameters: tuple[str, ...]
     kinds: tuple[str, ...]
     """Names of operations."""
 
     def giving(self, wanted: str) -> list[str]:
-        """Return the operations whose value is of the ``wanted`` type."""
+        """Return the operations with values of the ``wanted`` type."""
         return [kind for kind in self.kinds if OPERATIONS[kind].gives == wanted]
 
     def alike(self, kind: str) -> list[str]:
-        """Return the other operations with the types of ``kind``."""
+        """Return the other operations with the same types as ``kind``."""
         model = OPERATIONS[kind]
         return [
             other
@@ -373,7 +373,7 @@ class PrimitiveSet:
 
 
 def random_leaf(vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
-    """Return a parameter or a constant, whole and small more often than not."""
+    """Return a parameter or a constant, usually a small integer."""
     if vocabulary.parameters and random.random() < 0.65:
         return name(random.choice(vocabulary.parameters))
     if random.random() < 0.75:
@@ -382,11 +382,11 @@ def random_leaf(vocabulary: PrimitiveSet, random: Random) -> ExpressionNode:
 
 
 def random_tree(vocabulary: PrimitiveSet, random: Random, depth: int, wanted: str = NUMBER) -> ExpressionNode:
-    """Return a random program of at most ``depth`` levels (a test needs two) that gives what is ``wanted``."""
+    """Return a random program of at most ``depth`` levels (a test needs two) with a value of the ``wanted`` type."""
     kinds = vocabulary.giving(wanted)
     if wanted == NUMBER and (depth <= 1 or not kinds or random.random() < 0.2):
         return random_leaf(vocabulary, random)
-    if wanted != NUMBER and depth <= 2:  # tests of tests have to end somewhere
+    if wanted != NUMBER and depth <= 2:  # tests of tests must terminate
         kinds = [kind for kind in kinds if set(OPERATIONS[kind].takes) == {NUMBER}] or kinds
     kind = random.choice(kinds)
     return made(kind, vocabulary, random, [None] * len(OPERATIONS[kind].takes), depth - 1)
@@ -395,7 +395,7 @@ def random_tree(vocabulary: PrimitiveSet, random: Random, depth: int, wanted: st
 def made(
     kind: str, vocabulary: PrimitiveSet, random: Random, given: list[ExpressionNode | None], depth: int
 ) -> ExpressionNode:
-    """Return an operation whose operands are ``given``, random where they are None."""
+    """Return an operation on the ``given`` operands, with random ones for None."""
     parts = [
         part or random_tree(vocabulary, random, depth, wanted)
         for part, wanted in zip(given, OPERATIONS[kind].takes, strict=True)
@@ -413,7 +413,7 @@ def mutated(tree: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -> E
 
 
 def crossed(tree: ExpressionNode, other: ExpressionNode, random: Random) -> ExpressionNode:
-    """Return ``tree`` with a random part of ``other`` in place of a part of the same type."""
+    """Return ``tree`` with a part replaced by a random part of ``other`` of the same type."""
     path, node = tree.nth(random.randrange(tree.size))
     parts = [part for _, part in other.walk() if part.gives == node.gives]
     return tree.replaced(path, random.choice(parts)) if parts else tree
@@ -432,7 +432,7 @@ def _exchanged(node: ExpressionNode, vocabulary: PrimitiveSet, random: Random) -
 
 
 def _turned(node: ExpressionNode, _vocabulary: PrimitiveSet, _random: Random) -> ExpressionNode:
-    """Return ``node`` with its first and last operand exchanged where their types are the same."""
+    """Return ``node`` with its first and last operand exchanged if their types are the same."""
     if len(node.parts) < 2 or node.parts[0].gives != node.parts[-1].gives:
         return node
     first, *middle, last = node.parts

@@ -1,1 +1,1 @@
-"""Vary programs as text, by their syntax tree: what is not changed keeps its bytes."""
+"""Vary programs as text, by their syntax tree: unchanged parts keep their bytes."""

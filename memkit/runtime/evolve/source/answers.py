@@ -1,7 +1,7 @@
-"""What a model is asked when it is to better a program, and its answer as a change of that program.
+"""The prompt asking a model to improve a program, and its answer as a change of that program.
 
-An answer is SEARCH/REPLACE parts, the form that OpenEvolve and others ask models for, or the whole program in a code
-fence. What does not fit exactly once is refused with the reason: a model can be told, and no try is a silent copy.
+An answer consists of SEARCH/REPLACE parts, the format of OpenEvolve and others, or of the whole program in a code
+fence. A part that does not match exactly once is rejected with a reason for the model; no attempt is a silent copy.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class SearchReplace:
-    """Lines to find, and what to put in their place."""
+    """Lines to find, and their replacement."""
 
     search: tuple[str, ...]
     replace: tuple[str, ...]
 
     @property
     def trimmed(self) -> SearchReplace:
-        """Return it without the empty lines at its ends."""
+        """Return it without leading and trailing empty lines."""
         return SearchReplace(_without_last_blanks(self.search), _without_last_blanks(self.replace))
 
 
@@ -41,7 +41,7 @@ def changed_program(program: str, answer: str, *, max_length: int = 200_000) -> 
 
     Raises:
         DoesNotApply: The answer cannot be applied exactly, changes text outside of the blocks, or changes nothing; or
-            what comes of it does not parse or is longer than ``max_length`` characters.
+            the result does not parse or is longer than ``max_length`` characters.
         BrokenMarkers: The markers of ``program`` itself are broken.
     """
     blocks = read_blocks(program)
@@ -62,16 +62,16 @@ def changed_program(program: str, answer: str, *, max_length: int = 200_000) -> 
 
 
 def read_replacements(answer: str) -> list[SearchReplace]:
-    """Return the SEARCH/REPLACE parts of ``answer``, none where it has no marker line.
+    """Return the SEARCH/REPLACE parts of ``answer``, empty if it has no marker line.
 
     Raises:
-        DoesNotApply: The marker lines do not follow each other as they should.
+        DoesNotApply: The marker lines are out of sequence.
     """
     parts, found, replace = list[SearchReplace](), list[str](), list[str]()
     expected = SEARCH
     for number, line in enumerate(answer.split("\n"), 1):
         marker = line.strip()
-        if marker not in _MARKER_LINES or (marker == MIDDLE and expected == SEARCH):  # a heading is underlined so
+        if marker not in _MARKER_LINES or (marker == MIDDLE and expected == SEARCH):  # also underlines a heading
             {SEARCH: list[str](), MIDDLE: found, REPLACE: replace}[expected].append(line)
             continue
         if marker != expected:
@@ -86,7 +86,7 @@ def read_replacements(answer: str) -> list[SearchReplace]:
 
 
 def _replaced(blocks: EvolveBlocks, parts: Sequence[SearchReplace]) -> str:
-    """Return the program with every part replaced; all of them are found in the program as it was."""
+    """Return the program with every part replaced; all are matched against the original program."""
     lines = lines_of(blocks.text)
     open_lines = _open_lines(blocks)
     places = [_place(lines, open_lines, part, name) for name, part in _numbered(parts)]
@@ -117,7 +117,7 @@ def _open_lines(blocks: EvolveBlocks) -> list[bool]:
 def _place(
     lines: Sequence[str], open_lines: Sequence[bool], part: SearchReplace, name: str
 ) -> tuple[int, SearchReplace]:
-    """Return the only line, counted from 0, at which ``part`` stands in a block, and ``part`` as it stands there.
+    """Return the only line, counted from 0, at which ``part`` occurs in a block, and ``part`` as written there.
 
     Raises:
         DoesNotApply: There is none, or more than one.
@@ -160,7 +160,7 @@ def _without_last_blanks(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
-    """Return words for the first line of ``wanted`` that is missing, and the line that is most like it."""
+    """Return a message with the first missing line of ``wanted``, and the line most like it."""
     present = {line.rstrip() for line in lines}
     missing = next((line for line in wanted if line.rstrip() not in present), None)
     if missing is None:
@@ -175,10 +175,10 @@ def _line_of(text: str, lines: Sequence[str]) -> int:
 
 
 def _rewritten(blocks: EvolveBlocks, answer: str) -> str:
-    """Return the program that stands in the answer's code fence.
+    """Return the program in the answer's code fence.
 
     Raises:
-        DoesNotApply: There is no fence, more than one that could be meant, or one without an end.
+        DoesNotApply: There is no fence, more than one candidate, or one without an end.
     """
     fences = _fences(answer)
     if not fences:
@@ -193,7 +193,7 @@ def _rewritten(blocks: EvolveBlocks, answer: str) -> str:
 
 
 def _fences(answer: str) -> list[str]:
-    """Return what stands in code fences of Python or of no language.
+    """Return the content of code fences for Python or without a language.
 
     Raises:
         DoesNotApply: The last one has no end.
@@ -214,13 +214,13 @@ def _fences(answer: str) -> list[str]:
 
 
 def _like(text: str, program: str) -> str:
-    """Return ``text`` with the line ends of ``program``, and with a last line that ends as its last line does."""
+    """Return ``text`` with the line ends of ``program``, including that of the last line."""
     ended = text if program.endswith("\n") else text.removesuffix("\n")
     return ended.replace("\n", newline_of(program))
 
 
 def _keeps_outside(blocks: EvolveBlocks, text: str) -> bool:
-    """Tell whether ``text`` differs within the blocks only."""
+    """Return whether ``text`` differs within the blocks only."""
     try:
         require_same_outside(blocks, text)
     except (DoesNotApply, BrokenMarkers):
@@ -253,35 +253,35 @@ _OUTSIDE = f"Change only what stands between the {START} and EVOLVE-BLOCK-END co
 
 @dataclass(frozen=True)
 class ChangePrompt:
-    """What a model is told, and what it is asked."""
+    """The context and the question for a model."""
 
     system: str
     user: str
 
 
 Ask = Callable[[ChangePrompt], ProposedChange | None]
-"""Asks a model; None says that it has no answer to give."""
+"""Asks a model; None means that it has no answer."""
 
 
 @dataclass(frozen=True)
 class PromptedProposer:
-    """Proposes what a function answers to a prompt: whatever speaks for a model is handed in."""
+    """Proposes the answers of a function to prompts; the caller supplies the function that calls a model."""
 
     name: str
     ask: Ask
     instructions: str = ""
-    """What the task's owner wants models to know."""
+    """The task owner's instructions for models."""
     rewrites: bool = False
-    """Whether to ask for whole programs, not for SEARCH/REPLACE parts."""
+    """Whether to ask for whole programs instead of SEARCH/REPLACE parts."""
     shows: Sequence[str] = field(default=())
-    """Names of the metrics to show; all where there are none."""
+    """Names of the metrics to show; all if empty."""
 
     def propose(self, requests: Sequence[ProposalRequest]) -> list[ProposedChange | None]:
-        """Answer each request, one after the other."""
+        """Answer the requests one after the other."""
         return [self.ask(self.prompt(request)) for request in requests]
 
     def prompt(self, request: ProposalRequest) -> ChangePrompt:
-        """Return what to ask about one program."""
+        """Return the prompt about one program."""
         system = [self.instructions.strip() or _ROLE, self._form(request)]
         user = itertools.chain(self._program(request), self._others(request), _failures(request), _question(request))
         return ChangePrompt("\n\n".join(system), "\n\n".join(user))

@@ -1,4 +1,4 @@
-"""Changes of one expression: each gives another expression of the same kind, or None where it makes no sense."""
+"""Changes of one expression: each gives another expression of the same kind, or None if it makes no sense."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_DIGITS = 6
 
 @dataclass(frozen=True)
 class Context:
-    """What a change may use: where it happens, what is known, and expressions to take from."""
+    """The context of a change: where it happens, what is known, and expressions to use."""
 
     parsed: Parsed
     kinds: Kinds
@@ -40,7 +40,7 @@ class Context:
         return self.kinds.of(self.place.node, self.place.function)
 
     def leaf(self) -> ast.expr:
-        """Return a number: a name that has one here or may have one, or a small constant."""
+        """Return a number: a name that has or may have a numeric value here, or a small constant."""
         names = self._names(NUMBER)
         if not names or self.random.random() < 0.3:
             names = self._names(UNKNOWN) or names
@@ -65,7 +65,7 @@ def number(value: float) -> ast.expr:
 
 
 def changes_for(node: ast.expr, kind: str) -> list[Change]:
-    """Return the changes that make sense for an expression, the likelier ones more than once."""
+    """Return the changes that make sense for an expression, likelier ones repeated."""
     found = [change for form, changes in _BY_FORM.items() if isinstance(node, form) for change in changes]
     if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or kind != NUMBER):
         found = [_flipped] if isinstance(node.value, bool) else []
@@ -73,7 +73,7 @@ def changes_for(node: ast.expr, kind: str) -> list[Change]:
 
 
 def _moved(node: ast.expr, context: Context) -> ast.expr | None:
-    """Return a constant near a constant; whole numbers stay whole."""
+    """Return a constant near a constant; integers stay integers."""
     value, random = getattr(node, "value", None), context.random
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -115,7 +115,7 @@ def _other_operator(node: ast.expr, context: Context) -> ast.expr | None:
 
 
 def _exchanged(node: ast.expr, _context: Context) -> ast.expr | None:
-    """Return the first two operands or arguments the other way round."""
+    """Return the first two operands or arguments exchanged."""
     if isinstance(node, ast.BinOp):
         return ast.BinOp(node.right, node.op, node.left)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -128,7 +128,7 @@ def _exchanged(node: ast.expr, _context: Context) -> ast.expr | None:
 
 
 def _other_comparison(node: ast.expr, context: Context) -> ast.expr | None:
-    """Return a comparison with one other sign: the boundary taken in or left out, or any."""
+    """Return a comparison with another operator: with the boundary included or excluded, or any."""
     if not isinstance(node, ast.Compare):
         return None
     index = context.random.randrange(len(node.ops))
@@ -151,7 +151,7 @@ def _lifted(node: ast.expr, context: Context) -> ast.expr | None:
 
 
 def _other_function(node: ast.expr, context: Context) -> ast.expr | None:
-    """Return a call of a function that takes and gives the same."""
+    """Return a call of another function with the same types."""
     if not isinstance(node, ast.Call):
         return None
     called = node.func
@@ -167,7 +167,7 @@ def _other_function(node: ast.expr, context: Context) -> ast.expr | None:
 
 
 def _turned_order(node: ast.expr, _context: Context) -> ast.expr | None:
-    """Return a call of ``sorted``, ``min`` or the like that goes the other way round."""
+    """Return a call of ``sorted``, ``min`` or similar with reversed order."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "sorted":
         return None
     kept = [keyword for keyword in node.keywords if keyword.arg != "reverse"]
@@ -191,7 +191,7 @@ def _wrapped_number(node: ast.expr, context: Context) -> ast.expr:
 
 
 def _combined(node: ast.expr, context: Context) -> ast.expr | None:
-    """Return an operation on something that may be a number, with another such thing or its own neighbour."""
+    """Return an operation on a possible number, with another one or its own neighbour."""
     if not isinstance(node, ast.Subscript | ast.Name | ast.Attribute):
         return None
     others = [item for item in context.material if type(item) is type(node)]
@@ -203,7 +203,7 @@ def _combined(node: ast.expr, context: Context) -> ast.expr | None:
 
 
 def _by_one(node: ast.expr, context: Context) -> ast.expr:
-    """Return the number before, or after: bounds of loops and slices are off by one."""
+    """Return the number plus or minus one: bounds of loops and slices are often off by one."""
     return ast.BinOp(node, context.random.choice((ast.Add, ast.Sub))(), ast.Constant(1))
 
 
@@ -220,7 +220,7 @@ def _negated(node: ast.expr, _context: Context) -> ast.expr:
 
 
 def _joined(node: ast.expr, context: Context) -> ast.expr:
-    """Return a condition with another one, or with a comparison of numbers."""
+    """Return a condition combined with another one, or with a comparison of numbers."""
     other: ast.expr = ast.Compare(context.leaf(), [context.random.choice(_COMPARISONS)()], [context.leaf()])
     if context.material and context.random.random() < 0.5:
         other = context.random.choice(context.material)
@@ -228,7 +228,7 @@ def _joined(node: ast.expr, context: Context) -> ast.expr:
 
 
 def _ordered(node: ast.expr, context: Context) -> ast.expr:
-    """Return what is gone through in another order."""
+    """Return an iterable in another order."""
     if context.random.random() < 0.3:
         return ast.Subscript(node, ast.Slice(step=number(-1)), ast.Load())
     turned = [ast.keyword("reverse", ast.Constant(True))] if context.random.random() < 0.5 else []
@@ -243,7 +243,7 @@ def _replaced(node: ast.expr, context: Context) -> ast.expr | None:
 
 
 def iterated(node: ast.expr, context: Context) -> ast.expr | None:
-    """Return what a loop goes through, changed in order where it is no count."""
+    """Return the iterable of a loop, changed in order unless it is a count."""
     counts = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "sorted")
     return None if counts else _ordered(node, context)
 

@@ -1,4 +1,4 @@
-"""What kind of value an expression gives, as far as its text tells, and which names a function can use."""
+"""The kind of value of an expression, as far as its text shows, and the names that a function can use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBER, TRUTH, TEXT, LIST, UNKNOWN = "number", "truth", "text", "list", "unknown
 FUNCTION, MODULE = "function", "module"
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
-"""What has names of its own."""
+"""Nodes with a scope of their own."""
 
 _GIVES = {
     NUMBER: "abs ceil cos dot exp fabs float floor fsum hypot int len log log10 log2 max mean median min norm pow prod "
@@ -34,17 +34,17 @@ class Scope:
     kinds: dict[str, str] = field(default_factory=dict)
     """Name → the kind of its values."""
     since: dict[str, int] = field(default_factory=dict)
-    """Name → the first line on which it has a value; 0 for those that have one from the beginning."""
+    """Name → the first line on which it has a value; 0 if it has one from the beginning."""
 
     def learn(self, name: str, kind: str, line: int) -> None:
-        """Take in that ``name`` gets a value of ``kind`` on ``line``."""
+        """Record that ``name`` gets a value of ``kind`` on ``line``."""
         known = self.kinds.get(name)
         self.kinds[name] = kind if known in (None, UNKNOWN) else known if kind in (known, UNKNOWN) else UNKNOWN
         self.since[name] = min(line, self.since.get(name, line))
 
 
 class Kinds:
-    """What is known about the values of a program; nothing is run to know it."""
+    """Knowledge about the values of a program, inferred without running it."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._module = tree
@@ -70,7 +70,7 @@ class Kinds:
         return kind_of_form(node)
 
     def usable(self, node: ast.expr, function: ast.AST, line: int) -> bool:
-        """Tell whether every name in ``node`` can have a value in ``function`` on ``line``."""
+        """Return whether every name in ``node`` can have a value in ``function`` on ``line``."""
         bound = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
         bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
         return all(
@@ -80,7 +80,7 @@ class Kinds:
         )
 
     def names(self, kind: str, function: ast.AST, line: int) -> list[str]:
-        """Return the names of ``kind`` that have a value in ``function`` on ``line``, without those of the module."""
+        """Return the names of ``kind`` with a value in ``function`` on ``line``, excluding those of the module."""
         found = dict[str, str]()
         for scope, before in self._around(function, line):
             if scope is not self._scopes[self._module] or function is self._module:
@@ -94,9 +94,9 @@ class Kinds:
         return next(known, False)
 
     def _around(self, function: ast.AST, line: int) -> Iterator[tuple[Scope, float]]:
-        """Yield the scopes that ``function`` sees, its own first, each with the line before which names have a value.
+        """Yield the scopes visible in ``function``, its own first, each with the line before which names have a value.
 
-        A function is called when what is around it has run; a comprehension runs where it stands.
+        A function is called after its enclosing scope has run; a comprehension runs where it is.
         """
         inner: ast.AST | None = function if function in self._scopes else self._module
         before: float = line
@@ -113,7 +113,7 @@ class Kinds:
         return _BY_CALL.get(name, UNKNOWN)
 
     def _enter(self, function: ast.AST, parent: ast.AST | None) -> None:
-        """Learn the names of ``function`` and of the functions within it."""
+        """Collect the names of ``function`` and of nested functions."""
         self._scopes[function] = scope = Scope()
         if parent is not None:
             self._parents[function] = parent
@@ -161,7 +161,7 @@ class Kinds:
             self._bind(target.value, LIST, scope, line)
 
     def _learn_from_use(self, node: ast.AST, function: ast.AST) -> None:
-        """Learn that names in arithmetic are numbers, and that names that are gone through or indexed are lists."""
+        """Infer that names in arithmetic are numbers, and that names that are iterated or indexed are lists."""
         for item, kind in _uses(node):
             if not isinstance(item, ast.Name):
                 continue
@@ -191,7 +191,7 @@ def _uses(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def kind_of_form(node: ast.expr) -> str:
-    """Return the kind that the form of an expression alone tells."""
+    """Return the kind that an expression's form alone implies."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, bool):
             return TRUTH
@@ -213,7 +213,7 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def _learn_arguments(arguments: ast.arguments, scope: Scope) -> None:
-    """Learn the parameters of a function: by their annotation, else by their default."""
+    """Infer a function's parameters from their annotations, else from their defaults."""
     given = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(given) - len(arguments.defaults)) + [*arguments.defaults]
     for item, default in zip([*given, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], strict=True):
@@ -227,7 +227,7 @@ def _learn_arguments(arguments: ast.arguments, scope: Scope) -> None:
 
 
 def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function that see its names; functions within it, but not what they hold."""
+    """Yield the nodes that see a function's names, including nested functions but not their content."""
     for child in ast.iter_child_nodes(function):
         yield child
         if not isinstance(child, SCOPES):

@@ -21,15 +21,15 @@ _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 @dataclass(frozen=True)
 class EvolveBlocks:
-    """A program's text in turns: what stays, what may change, what stays, …; marker lines stay."""
+    """A program's text as alternating fixed and changeable parts; marker lines are fixed."""
 
     fixed: tuple[str, ...]
-    """One more than there are blocks."""
+    """One more than the number of blocks."""
     open: tuple[str, ...]
 
     @property
     def marked(self) -> bool:
-        """Tell whether there are markers; without them the whole text may change."""
+        """Return whether there are markers; without them the whole text may change."""
         return bool(self.fixed[0])
 
     @cached_property
@@ -39,7 +39,7 @@ class EvolveBlocks:
 
     @cached_property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """Return where each block starts and ends in the text."""
+        """Return the span of each block in the text."""
         spans, position = [], 0
         for fixed, changing in zip(self.fixed, self.open, strict=False):
             position += len(fixed)
@@ -48,11 +48,11 @@ class EvolveBlocks:
         return tuple(spans)
 
     def holds(self, start: int, end: int) -> bool:
-        """Tell whether one block holds the text from ``start`` to ``end``."""
+        """Return whether one block contains the text from ``start`` to ``end``."""
         return any(low <= start and end <= high for low, high in self.spans)
 
     def with_open(self, changed: Sequence[str]) -> EvolveBlocks:
-        """Return the program with other text in its blocks; a block ends with its line."""
+        """Return the program with other text in its blocks; a block ends at a line end."""
         line_end = newline_of(self.text)
         whole = [part if part.endswith("\n") or not part or not self.marked else part + line_end for part in changed]
         return EvolveBlocks(self.fixed, tuple(whole))
@@ -61,11 +61,11 @@ class EvolveBlocks:
 def read_blocks(text: str) -> EvolveBlocks:
     """Return the blocks of a Python program.
 
-    A marker is a comment that starts with ``EVOLVE-BLOCK-START`` or ``EVOLVE-BLOCK-END``, alone on its line or behind
+    A marker is a comment that starts with ``EVOLVE-BLOCK-START`` or ``EVOLVE-BLOCK-END``, alone on its line or after
     code; in a string it is text. Without markers the whole program is one block.
 
     Raises:
-        BrokenMarkers: Markers are nested or do not pair up, or the text cannot be split into lines and comments.
+        BrokenMarkers: Markers are nested or unpaired, or the text cannot be tokenised.
     """
     if _LONE_RETURN.search(text):
         raise BrokenMarkers("The program has line ends that are a lone carriage return. Write \\n or \\r\\n.")
@@ -87,13 +87,13 @@ def read_blocks(text: str) -> EvolveBlocks:
             since, opened = number - 1, 0
     if opened:
         raise BrokenMarkers(f"Line {opened}: {START} without {END}.")
-    if not changing:  # the words stand in strings or in the middle of comments only
+    if not changing:  # the words only occur in strings or in the middle of comments
         return EvolveBlocks(("", ""), (text,))
     return EvolveBlocks((*fixed, "".join(lines[since:])), tuple(changing))
 
 
 def require_same_outside(given: EvolveBlocks, text: str) -> EvolveBlocks:
-    """Return the blocks of ``text``, which has to be ``given`` but for what its blocks hold.
+    """Return the blocks of ``text``, which may differ from ``given`` only inside of its blocks.
 
     Raises:
         DoesNotApply: Text outside of the blocks differs, or the markers do.
@@ -116,13 +116,13 @@ def require_same_outside(given: EvolveBlocks, text: str) -> EvolveBlocks:
 
 
 def newline_of(text: str) -> str:
-    """Return how lines of ``text`` end: as its first line does."""
+    """Return the line end used in ``text``: that of its first line."""
     end = text.find("\n")
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of ``text`` as Python counts them, which ``str.splitlines`` does not."""
+    """Return the lines of ``text`` as Python counts them, unlike ``str.splitlines``."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
@@ -137,7 +137,7 @@ def _markers(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _first_difference(before: str, after: str) -> str:
-    """Return which line differs first."""
+    """Return the first differing line."""
     for old, new in zip_longest(lines_of(before), lines_of(after), fillvalue=""):
         if old != new:
             return (
@@ -149,10 +149,10 @@ def _first_difference(before: str, after: str) -> str:
 Suite = list[ast.stmt]
 _WORD = re.compile(r"\w")
 _ALONE = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp)
-"""Expressions that bind as strongly as an expression can, however they are written out."""
+"""Expressions with the highest precedence, however they are written."""
 _SUITES = ("body", "orelse", "finalbody")
 _FIXED = (ast.JoinedStr, ast.pattern, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)
-"""Where an expression's place in the text is not what the tree says (3.11), or no expression may stand."""
+"""Nodes with wrong positions in the tree (3.11), or in which no expression may stand."""
 
 
 @dataclass(frozen=True)
@@ -167,13 +167,13 @@ class ExpressionPlace:
 
 @dataclass(frozen=True)
 class StatementPlace:
-    """A statement that has its lines to itself and may change."""
+    """A statement on lines of its own that may change."""
 
     suite: Suite
     index: int
     function: ast.AST
     loop: bool
-    """Whether it stands in a loop."""
+    """Whether it is in a loop."""
 
     @property
     def node(self) -> ast.stmt:
@@ -183,7 +183,7 @@ class StatementPlace:
 
 @dataclass
 class Parsed:
-    """A program's text and its syntax tree. What the tree says about places is turned into offsets in the text."""
+    """A program's text and its syntax tree, whose positions are converted to offsets in the text."""
 
     blocks: EvolveBlocks
     tree: ast.Module
@@ -198,28 +198,28 @@ class Parsed:
 
     @cached_property
     def places(self) -> list[ExpressionPlace]:
-        """Return every expression within the blocks that can be replaced, outer ones first."""
+        """Return every replaceable expression within the blocks, outer ones first."""
         return list(self._expressions(self.tree, self.tree, self.tree))
 
     @cached_property
     def spots(self) -> list[StatementPlace]:
-        """Return every statement within the blocks that has its lines to itself."""
+        """Return every statement within the blocks that is on lines of its own."""
         return list(self._statements(self.tree, self.tree, loop=False))
 
     @cached_property
     def size(self) -> int:
-        """Return how many statements and expressions lie within the blocks."""
+        """Return the number of statements and expressions within the blocks."""
         nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.stmt | ast.expr))
         return sum(1 for node in nodes if not self.blocks.marked or self.is_open(node))
 
     @cached_property
     def newline(self) -> str:
-        """Return how lines end."""
+        """Return the line end."""
         return newline_of(self.text)
 
     @cached_property
     def step(self) -> str:
-        """Return what one more level of indentation is written as."""
+        """Return the text of one level of indentation."""
         for suite in (getattr(node, "body", None) for node in ast.walk(self.tree) if isinstance(node, ast.stmt)):
             if isinstance(suite, list) and suite:
                 indent = self.indent(suite[0])
@@ -229,7 +229,7 @@ class Parsed:
 
     @cached_property
     def long_strings(self) -> set[int]:
-        """Return the lines that start within a string; moved sideways, they would say something else."""
+        """Return the lines that start within a string; indenting them would change their content."""
         found = set[int]()
         for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
             if token.end[0] > token.start[0] and token.type not in (tokenize.NEWLINE, tokenize.NL):
@@ -237,44 +237,44 @@ class Parsed:
         return found
 
     def offset(self, line: int, column: int) -> int:
-        """Return where in the text a place of the tree is; its columns count bytes."""
+        """Return the offset of a tree position, whose column counts bytes."""
         content = self._lines[line - 1] if line <= len(self._lines) else ""
         if not content.isascii():
             column = len(content.encode("utf-8")[:column].decode("utf-8"))
         return self._starts[line - 1] + column
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Return where ``node`` starts and ends in the text; decorators are not part of it."""
+        """Return the span of ``node`` in the text, excluding decorators."""
         return (
             self.offset(node.lineno, node.col_offset),
             self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0),
         )
 
     def lines(self, node: ast.stmt) -> tuple[int, int]:
-        """Return the first and last line of a statement, its decorators included."""
+        """Return the first and last line of a statement, including its decorators."""
         first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
         return first, node.end_lineno or node.lineno
 
     def line_span(self, node: ast.stmt) -> tuple[int, int]:
-        """Return where the lines of a statement start and end in the text."""
+        """Return the span of a statement's lines in the text."""
         first, last = self.lines(node)
         return self._starts[first - 1], self._starts[last]
 
     def indent(self, node: ast.stmt) -> str:
-        """Return what stands before a statement on its line."""
+        """Return the text before a statement on its line."""
         return self._lines[node.lineno - 1][: self.offset(node.lineno, node.col_offset) - self._starts[node.lineno - 1]]
 
     def is_open(self, node: ast.expr | ast.stmt) -> bool:
-        """Tell whether a block holds ``node``."""
+        """Return whether a block contains ``node``."""
         return self.blocks.holds(*self.span(node))
 
     def source(self, node: ast.expr | ast.stmt) -> str:
-        """Return ``node`` as it is written."""
+        """Return the source of ``node``."""
         start, end = self.span(node)
         return self.text[start:end]
 
     def with_expression(self, node: ast.expr, new: ast.expr) -> str:
-        """Return the text with ``new`` in the place of ``node``, in parentheses where they may be needed."""
+        """Return the text with ``node`` replaced by ``new``, in parentheses if they may be needed."""
         start, end = self.span(node)
         before, after = self.text[start - 1 : start], self.text[end : end + 1]
         written = ast.unparse(new)
@@ -285,7 +285,7 @@ class Parsed:
         return self.text[:start] + written + self.text[end:]
 
     def statement_text(self, node: ast.stmt, indent: str) -> str | None:
-        """Return the lines of a statement indented as told, or None where moving them changes what they say."""
+        """Return the lines of a statement with the given indentation, or None if moving them changes their meaning."""
         start, end = self.line_span(node)
         text, given = self.text[start:end], self.indent(node)
         if given == indent:
@@ -301,17 +301,17 @@ class Parsed:
         return whole if whole.endswith("\n") else whole + self.newline
 
     def written(self, node: ast.stmt, indent: str) -> str:
-        """Return a new statement as lines."""
+        """Return the lines of a new statement."""
         lines = ast.unparse(ast.fix_missing_locations(node)).split("\n")
         return "".join(indent + self._stepped(line) + self.newline for line in lines)
 
     def _stepped(self, line: str) -> str:
-        """Return a line that ``ast.unparse`` has indented by fours as this program indents."""
+        """Convert a line's four-space indentation from ``ast.unparse`` to this program's."""
         depth = (len(line) - len(line.lstrip(" "))) // 4
         return self.step * depth + line[4 * depth :]
 
     def _expressions(self, node: ast.AST, function: ast.AST, around: ast.AST) -> Iterator[ExpressionPlace]:
-        """Yield the places below ``node``, which stands in ``function``, and that ``around`` something."""
+        """Yield the replaceable expressions below ``node``, which is in ``function``; ``around`` is the parent."""
         inner, outer = (node, function) if isinstance(node, SCOPES) else (function, around)
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list", "bases"):
@@ -319,7 +319,7 @@ class Parsed:
             for child in value if isinstance(value, list) else (value,):
                 if not isinstance(child, ast.AST) or isinstance(child, _FIXED):
                     continue
-                # what a comprehension goes through does not see what it names
+                # the iterable of a comprehension does not see its names
                 seen = outer if isinstance(node, ast.comprehension) and name == "iter" else inner
                 if isinstance(child, ast.expr) and self._is_replaceable(child):
                     yield ExpressionPlace(child, node, seen)
@@ -343,7 +343,7 @@ class Parsed:
 
     @staticmethod
     def _suites(node: ast.AST) -> Iterator[Suite]:
-        """Yield the suites that ``node`` consists of, those of its handlers and cases included."""
+        """Yield the suites of ``node``, including those of its handlers and cases."""
         for name in _SUITES:
             suite = getattr(node, name, None)
             if isinstance(suite, list) and suite and isinstance(suite[0], ast.stmt):
@@ -352,7 +352,7 @@ class Parsed:
             yield part.body
 
     def _has_own_lines(self, node: ast.stmt) -> bool:
-        """Tell whether the lines of a statement hold nothing else, and a block holds them."""
+        """Return whether the lines of a statement contain nothing else, and a block contains them."""
         start, end = self.line_span(node)
         if not self.blocks.holds(start, end) or self.indent(node).strip():
             return False
@@ -361,7 +361,7 @@ class Parsed:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Tell whether ``node`` is a constant that binds like a name."""
+    """Return whether ``node`` is a constant with the precedence of a name."""
     return isinstance(node, ast.Constant) and (
         node.value is None
         or isinstance(node.value, str | bytes | bool)

@@ -1,4 +1,4 @@
-"""The species of programs as text: functions and whole files, read once each, changed within their blocks only."""
+"""The species of programs as text: functions and whole files, parsed once each, changed within their blocks only."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ class ProgramText:
 
 @dataclass
 class Read:
-    """What is known of one program."""
+    """What is known about one program."""
 
     parsed: Parsed
     kinds: Kinds
 
     @cached_property
     def behaviour(self) -> str:
-        """Return the program without comments, layout and docstrings: programs that are equal so do the same."""
+        """Return the program without comments, layout and docstrings: equal results mean equal behaviour."""
         return ast.dump(_without_docstrings(self.parsed.tree))
 
     @cached_property
     def branches(self) -> int:
-        """Return how many decisions and loops the blocks hold."""
+        """Return the number of decisions and loops in the blocks."""
         nodes = (node for node in ast.walk(self.parsed.tree) if isinstance(node, _BRANCHES))
         return sum(1 for node in nodes if self.parsed.is_open(node))
 
 
 class Library:
-    """Programs that were read already, the latest of them."""
+    """A cache of the most recently parsed programs."""
 
     def __init__(self, blocks: EvolveBlocks) -> None:
         self._blocks = blocks
         self._read: dict[str, Read | None] = {}
 
     def read(self, text: str) -> Read | None:
-        """Return what is known of ``text``; None if it is no program, or differs outside of the blocks."""
+        """Return what is known about ``text``; None if it is not a program, or differs outside of the blocks."""
         if text not in self._read:
             if len(self._read) >= _REMEMBERED:
                 del self._read[next(iter(self._read))]
@@ -71,7 +71,7 @@ class Library:
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
-    """Return ``tree`` with the docstrings taken out; of a body that was nothing else, ``pass`` is left."""
+    """Return ``tree`` without docstrings; a body that was nothing else becomes ``pass``."""
     holders = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     described = [node for node in ast.walk(tree) if isinstance(node, holders) and _has_docstring(node.body)]
     if not described:
@@ -90,9 +90,9 @@ def _has_docstring(body: list[ast.stmt]) -> bool:
 
 _TRIES = 12
 _STATEMENTS = 0.3
-"""How often a mutation changes statements, and not an expression."""
+"""How often a mutation changes statements instead of an expression."""
 _FUNCTIONS = 0.35
-"""How often a crossover takes a whole function or block, and not a statement or an expression."""
+"""How often a crossover takes a whole function or block instead of a statement or an expression."""
 _LARGEST_PART = 40
 _LONGEST = 200_000
 _REMEMBERED = 4096
@@ -100,10 +100,10 @@ _ROUNDED = (2, 4)
 
 
 class Programs:
-    """Varies program text. Every program parses, and is the seed program outside of the EVOLVE-BLOCKs."""
+    """Varies program text. Every program parses, and equals the seed program outside of the EVOLVE-BLOCKs."""
 
     def __init__(self, seed: str, *, max_length: int | None = None) -> None:
-        """Read the program to start from, of which no other has more characters than ``max_length``, or itself.
+        """Parse the seed program; no program may exceed ``max_length`` characters or the seed's own length.
 
         Raises:
             EvolveError: It does not parse, or its markers are broken.
@@ -123,7 +123,7 @@ class Programs:
         return [self.seed]
 
     def mutate(self, genome: ProgramText, random: Random) -> ProgramText:
-        """Return ``genome`` with one change; ``genome`` itself where none of several tries gives a program."""
+        """Return ``genome`` with one change, or ``genome`` itself if none of several attempts gives a program."""
         read = self._known(genome)
         for _ in range(_TRIES):
             change = self._changed_statement if random.random() < _STATEMENTS else self._changed_expression
@@ -159,7 +159,7 @@ class Programs:
         return ProgramText(changed)
 
     def directions(self, genome: ProgramText, random: Random) -> NumberOpening | None:
-        """Return ``genome`` with a term added to a number that a function returns or keeps."""
+        """Return ``genome`` with a term added to a number that a function returns or assigns."""
         read = self._known(genome)
         sums = [place for place in self._expressions(read, NUMBER) if isinstance(place.parent, ast.Return | ast.Assign)]
         if not sums:
@@ -180,7 +180,7 @@ class Programs:
         return NumberOpening((0.0,), (1.0,), build) if build([1.0]) != genome else None
 
     def openings(self, genome: ProgramText, random: Random, most: int) -> list[NumberOpening]:
-        """Return the numbers with a decimal point; whole ones count things and are left to chance."""
+        """Return the numbers with a decimal point; integers are counts and are left to mutation."""
         read = self._known(genome)
         numbers = _decimals(read)
         if len(numbers) > most:
@@ -205,7 +205,7 @@ class Programs:
         return forms
 
     def size(self, genome: ProgramText) -> int:
-        """Return how many statements and expressions the blocks hold."""
+        """Return the number of statements and expressions in the blocks."""
         return self._known(genome).parsed.size
 
     def behaviour(self, genome: ProgramText) -> Hashable:
@@ -213,7 +213,7 @@ class Programs:
         return self._known(genome).behaviour
 
     def features(self, genome: ProgramText) -> Mapping[str, float]:
-        """Return how large the blocks are, and how many ways lead through them."""
+        """Return the size of the blocks, and the number of paths through them."""
         read = self._known(genome)
         return {"size": read.parsed.size, "branches": read.branches}
 
@@ -230,7 +230,7 @@ class Programs:
         return genome.text
 
     def decoded(self, data: Any) -> ProgramText:
-        """Return the program with the text ``data``; raises ``EvolveError`` where it is none of this species."""
+        """Return the program with the text ``data``; raise ``EvolveError`` if it does not belong to this species."""
         genome = ProgramText(data if isinstance(data, str) else "")
         self._known(genome)
         return genome
@@ -242,7 +242,7 @@ class Programs:
         return read
 
     def _accepted(self, text: str | None, parent: ProgramText | None) -> ProgramText | None:
-        """Return ``text`` as a genome if it is a program within the limits and does something else than ``parent``."""
+        """Return ``text`` as a genome if it is a program within the limits and behaves differently from ``parent``."""
         if text is None or len(text) > self._max_length:
             return None
         read = self._library.read(text)
@@ -303,13 +303,13 @@ class Programs:
 
 
 def _is_called(place: ExpressionPlace) -> bool:
-    """Tell whether an expression is what a call calls, or whose attribute is read: not a value to be replaced."""
+    """Return whether an expression is a call's function, or the object of an attribute: not a replaceable value."""
     parent = place.parent
     return (isinstance(parent, ast.Call) and parent.func is place.node) or isinstance(parent, ast.Attribute)
 
 
 def _decimals(read: Read) -> list[tuple[int, int, float]]:
-    """Return where each number with a decimal point starts and ends in the text, and its value, in order."""
+    """Return the span of each number with a decimal point in the text, and its value, in order."""
     nodes = [place.node for place in read.parsed.places]
     return sorted(
         (*read.parsed.span(node), node.value)
@@ -319,7 +319,7 @@ def _decimals(read: Read) -> list[tuple[int, int, float]]:
 
 
 def _with_decimals(text: str, numbers: Sequence[tuple[int, int, float]], values: Sequence[float]) -> str | None:
-    """Return the text with other numbers in the given places; None where one is not finite."""
+    """Return the text with other numbers at the given positions; None if one is not finite."""
     pieces, since = [], 0
     for (start, end, _), value in zip(numbers, values, strict=True):
         if not math.isfinite(value):

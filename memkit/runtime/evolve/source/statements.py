@@ -1,4 +1,4 @@
-"""Changes of statements: lines are moved as they are written, and only new ones are written anew."""
+"""Changes of statements: lines are moved as written, and only new ones are generated."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .kinds import NUMBER, TRUTH, UNKNOWN, Kinds
 from .parsed import Parsed, StatementPlace
 
 _KEPT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-"""Statements that others need: they are neither deleted nor repeated."""
+"""Statements that others depend on: they are neither deleted nor repeated."""
 _LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _COMPOUND = (ast.If, ast.For, ast.While, ast.With)
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a change of statements may use."""
+    """The context of a change of statements."""
 
     parsed: Parsed
     kinds: Kinds
@@ -36,7 +36,7 @@ class Work:
         ]
 
     def condition(self, spot: StatementPlace) -> ast.expr | None:
-        """Return a condition that can be asked at ``spot``: one of the program, or a comparison of two numbers."""
+        """Return a condition valid at ``spot``: one from the program, or a comparison of two numbers."""
         known = self.expressions(TRUTH, spot)
         if known and self.random.random() < 0.5:
             return self.random.choice(known)
@@ -65,7 +65,7 @@ def replaced(spot: StatementPlace, parsed: Parsed, lines: str) -> str:
 
 
 def _deleted(spot: StatementPlace, work: Work) -> str | None:
-    """Return the text without a statement; a suite that would be empty passes."""
+    """Return the text without a statement; a suite that would be empty becomes ``pass``."""
     if isinstance(spot.node, _KEPT) or _is_text(spot.node):
         return None
     if len(spot.suite) > 1:
@@ -76,7 +76,7 @@ def _deleted(spot: StatementPlace, work: Work) -> str | None:
 
 
 def _repeated(spot: StatementPlace, work: Work) -> str | None:
-    """Return the text with a statement twice, the second time anywhere later in its suite."""
+    """Return the text with a statement repeated anywhere later in its suite."""
     if isinstance(spot.node, (*_KEPT, *_LEAVING)) or _is_text(spot.node):
         return None
     lines = work.parsed.statement_text(spot.node, work.parsed.indent(spot.node))
@@ -85,7 +85,7 @@ def _repeated(spot: StatementPlace, work: Work) -> str | None:
 
 
 def _swapped(spot: StatementPlace, work: Work) -> str | None:
-    """Return the text with a statement and the next one the other way round."""
+    """Return the text with a statement and the next one exchanged."""
     if spot.index + 1 >= len(spot.suite) or _is_text(spot.node):
         return None
     parsed, following = work.parsed, spot.suite[spot.index + 1]
@@ -99,7 +99,7 @@ def _swapped(spot: StatementPlace, work: Work) -> str | None:
 
 
 def _guarded(spot: StatementPlace, work: Work) -> str | None:
-    """Return the text with a guarded way out before a statement: of the loop, or of the function."""
+    """Return the text with a guarded exit before a statement, from the loop or the function."""
     condition = work.condition(spot)
     leaving = _way_out(spot, work)
     if condition is None or leaving is None:
@@ -122,7 +122,7 @@ def _way_out(spot: StatementPlace, work: Work) -> ast.stmt | None:
 
 
 def _conditioned(spot: StatementPlace, work: Work) -> str | None:
-    """Return the text with a statement that is done only where a condition holds."""
+    """Return the text with a statement made conditional."""
     condition = work.condition(spot)
     if condition is None or isinstance(spot.node, _KEPT) or _is_text(spot.node):
         return None
@@ -136,7 +136,7 @@ def _conditioned(spot: StatementPlace, work: Work) -> str | None:
 
 
 def _unfolded(spot: StatementPlace, work: Work) -> str | None:
-    """Return the text with what a condition or loop holds in its place."""
+    """Return the text with a condition or loop replaced by its body."""
     node, parsed = spot.node, work.parsed
     if not isinstance(node, _COMPOUND) or parsed.source(node).startswith("elif"):
         return None
@@ -148,7 +148,7 @@ def _unfolded(spot: StatementPlace, work: Work) -> str | None:
 
 
 def _assigned(spot: StatementPlace, work: Work) -> str | None:
-    """Return the text with a new value for a number or list that has one already, before a statement."""
+    """Return the text with a new value assigned to an existing number or list before a statement."""
     line = spot.node.lineno
     kind = work.random.choice((NUMBER, NUMBER, TRUTH, UNKNOWN))
     names, values = work.kinds.names(kind, spot.function, line), work.expressions(kind, spot)
@@ -163,7 +163,7 @@ def _assigned(spot: StatementPlace, work: Work) -> str | None:
 
 
 def _looped(spot: StatementPlace, work: Work) -> str | None:
-    """Return the text with a statement that is done a few times over."""
+    """Return the text with a statement repeated in a short loop."""
     if isinstance(spot.node, (*_KEPT, *_LEAVING)) or _is_text(spot.node):
         return None
     parsed = work.parsed
@@ -174,12 +174,12 @@ def _looped(spot: StatementPlace, work: Work) -> str | None:
 
 
 def _is_text(node: ast.stmt) -> bool:
-    """Tell whether a statement is a text and nothing else: a docstring, most often."""
+    """Return whether a statement is just a string, usually a docstring."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def taken(spot: StatementPlace, work: Work, other: Parsed, others: Sequence[StatementPlace]) -> str | None:
-    """Return the text with a statement of another program before the one at ``spot``, or in its place."""
+    """Return the text with a statement of another program before the one at ``spot``, or replacing it."""
     movable = [item for item in others if not isinstance(item.node, _KEPT) and not _is_text(item.node)]
     if not movable:
         return None
@@ -202,7 +202,7 @@ CHANGES: tuple[StatementChange, ...] = (
 
 
 def with_function(parsed: Parsed, partner: Parsed, random: Random) -> str | None:
-    """Return the program with one function as the partner has written it."""
+    """Return the program with one function replaced by the partner's version."""
     mine, theirs = _functions(parsed), _functions(partner)
     shared = [name for name in mine if name in theirs and _lines(parsed, mine[name]) != _lines(partner, theirs[name])]
     if not shared:
@@ -213,7 +213,7 @@ def with_function(parsed: Parsed, partner: Parsed, random: Random) -> str | None
 
 
 def with_block(parsed: Parsed, partner: Parsed, random: Random) -> str | None:
-    """Return the program with one of several blocks of the partner."""
+    """Return the program with one of several blocks taken from the partner."""
     mine, theirs = parsed.blocks, partner.blocks
     differing = [index for index, pair in enumerate(zip(mine.open, theirs.open, strict=True)) if pair[0] != pair[1]]
     if len(mine.open) < 2 or not differing:
@@ -223,7 +223,7 @@ def with_block(parsed: Parsed, partner: Parsed, random: Random) -> str | None:
 
 
 def _functions(parsed: Parsed) -> dict[str, ast.stmt]:
-    """Return the functions in the blocks that are not within others, by name and indentation."""
+    """Return the outermost functions in the blocks, by name and indentation."""
     return {
         f"{parsed.indent(spot.node)}{spot.node.name}": spot.node
         for spot in parsed.spots
@@ -237,5 +237,5 @@ def _lines(parsed: Parsed, node: ast.stmt) -> str:
 
 
 def same_function(one: StatementPlace, other: StatementPlace) -> bool:
-    """Tell whether two statements stand in functions of one name, or both in none."""
+    """Return whether two statements are in functions of the same name, or both in none."""
     return getattr(one.function, "name", None) == getattr(other.function, "name", None)

@@ -99,7 +99,7 @@ class WriteGate:
         Args:
             settings: What is refused, quarantined, masked or left open.
             contradicts: Asked about near records whose wording shows no contradiction; its answer only opens
-                    questions.
+                questions.
             long_term: Whether the store keeps anything beyond a session at all.
             sections: The core sections that an agent may write in its own words.
         """
