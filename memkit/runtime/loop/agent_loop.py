@@ -245,7 +245,7 @@ class AgentLoop:
         key allows it to be repeated after it was cut off. The journal is on disk whenever long-term memory is.
 
         Raises:
-            Enter constraints that are withheld because their lines are not as they were written.
+            SessionInUse: Another process is running the task.
             LoopError: There are no steps, or two share a name.
         """
         from .task_run import KeptSteps, run_task
