@@ -1,4 +1,4 @@
-"""Chat Completions: ``POST /v1/chat/completions``, read strictly, streamed or not, and ``GET /v1/models``."""
+"""Chat Completions: ``POST /v1/chat/completions``, parsed strictly, streamed or not, and ``GET /v1/models``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("t
 
 
 def read_conversation(body: Any) -> Conversation:
-    """Return the conversation of a request body, or raise ``Refusal`` with the first thing that is wrong."""
+    """Return the conversation of a request body; raise ``Refusal`` for the first fault."""
     body = object_of(body, "body")
     model = text_of(body, "model", "model")
     listed = body.get("messages")
@@ -187,7 +187,7 @@ def _completed(body: Any, play: Play) -> Response:
     conversation = read_conversation(body)
     answer = play(conversation)
     frame = {
-        "id": f"chatcmpl-{uuid.uuid4().hex}",  # clients keep messages of several runs apart by it
+        "id": f"chatcmpl-{uuid.uuid4().hex}",  # clients distinguish the messages of several runs by it
         "created": int(time.time()),
         "model": conversation.model,
     }
@@ -202,7 +202,7 @@ def _completed(body: Any, play: Play) -> Response:
     wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
     chunks = _chunks(answer, calls)
     events = [_event(frame, choice=choice, usage=None, wants_usage=wants_usage) for choice in chunks]
-    if failure is not None:  # in the place of the chunk that would say why the model stopped
+    if failure is not None:  # replaces the chunk that would say why the model stopped
         return Response(events=(*events[:-1], f"data: {json.dumps(error_body(failure))}"), cut=answer.cut)
     if wants_usage:
         events.append(_event(frame, choice=None, usage=usage, wants_usage=True))

@@ -1,4 +1,4 @@
-"""What every protocol of the local server shares: a conversation comes in, an answer goes out, or what went wrong."""
+"""Common to all protocols of the local server: a conversation comes in; an answer, or a failure, goes out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 class ScriptError(Exception):
-    """A script that cannot be played; the message says which part and what would be right.
+    """A script that cannot be played; the message names the faulty part and the correct form.
 
     >>> FakeServer(script=[{"txet": "Hello"}])
     Traceback (most recent call last):
@@ -22,7 +22,7 @@ class ScriptError(Exception):
 
 
 class Refusal(Exception):
-    """The answer to a request that the server does not serve, with the status and the reason the client sees.
+    """The answer to a request that is not served, with the status and the reason for the client.
 
     >>> from urllib.error import HTTPError
     >>> from urllib.request import urlopen
@@ -59,7 +59,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call that the fake model makes or that a conversation holds.
+    """One tool call made by the fake model or contained in a conversation.
 
     >>> Call("search", {"text": "tea"}).sent
     '{"text": "tea"}'
@@ -70,9 +70,9 @@ class Call:
     tool: str
     args: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
-    """Given by the server when empty."""
+    """Assigned by the server if empty."""
     arguments: str | None = None
-    """The argument text as sent, where it should not be the JSON of ``args`` (to test clients with broken JSON)."""
+    """The argument text as sent, if it should differ from the JSON of ``args`` (to test clients with broken JSON)."""
 
     @property
     def sent(self) -> str:
@@ -82,7 +82,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a conversation, the same for all protocols.
+    """One message of a conversation, in a form common to all protocols.
 
     >>> Message("assistant", calls=(Call("search", {"text": "tea"}, id="call-1"),)).calls[0].tool
     'search'
@@ -95,12 +95,12 @@ class Message:
     text: str = ""
     calls: tuple[Call, ...] = ()
     call_id: str | None = None
-    """Which call a tool message answers."""
+    """The call that a tool message answers."""
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """What a client asks the model to continue.
+    """The input of a model: what it is asked to continue.
 
     >>> asked = Conversation((Message("user", "Which tea?"), Message("tool", "Ada likes oolong", call_id="call-1")))
     >>> asked.last.role, asked.last_text("user"), asked.last_text("assistant")
@@ -119,17 +119,17 @@ class Conversation:
 
     @property
     def tokens(self) -> int:
-        """Return the tokens of what was asked, estimated at four characters each."""
+        """Return the tokens of the request, estimated at four characters each."""
         return sum(len(message.text) + len(str(message.calls)) for message in self.messages) // 4 + 1
 
     def last_text(self, role: str) -> str | None:
-        """Return the text of the newest message of ``role``, or None where there is none."""
+        """Return the text of the newest message of ``role``, or None if there is none."""
         return next((message.text for message in reversed(self.messages) if message.role == role), None)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the fake model says: text, tool calls or both; or an HTTP error.
+    """The fake model's answer: text, tool calls or both; or an HTTP error.
 
     >>> busy, said = Answer(status=429, message="Slow down.", headers={"retry-after": "1"}), Answer("Oolong.")
     >>> server = FakeServer(script=[busy, said])
@@ -143,24 +143,24 @@ class Answer:
     status: int | None = None
     """An error status instead of an answer."""
     message: str = ""
-    """The reason given with ``status`` or with a stop."""
+    """The reason given with ``status`` or ``stop``."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Sent with ``status``, for example ``retry-after``."""
     delay: float = 0.0
     """Seconds to wait before the first byte."""
     cut: bool = False
-    """Close the connection half-way through the answer."""
+    """Whether to close the connection half-way through the answer."""
     stop: str = ""
-    """Why the answer ends early: ``length`` (at the token limit) or ``failed`` (on the side of the model)."""
+    """Why the answer ends early: ``length`` (at the token limit) or ``failed`` (an error of the model)."""
 
     @property
     def tokens(self) -> int:
-        """Return the tokens of what was said, estimated at four characters each."""
+        """Return the tokens of the answer, estimated at four characters each."""
         return (len(self.text) + len(str(self.calls))) // 4 + 1
 
     @property
     def failure(self) -> Refusal | None:
-        """Return why the model failed; None where it did not."""
+        """Return why the model failed; None if it did not."""
         if self.stop != "failed":
             return None
         return Refusal(500, self.message or "The script lets the answer fail.", kind="server_error", retry=True)
@@ -168,7 +168,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Request:
-    """One HTTP request, its body already parsed."""
+    """One HTTP request with a parsed body."""
 
     method: str
     path: str
@@ -176,12 +176,12 @@ class Request:
     """Names in lower case."""
     body: Any = None
     query: Mapping[str, str] = field(default_factory=dict)
-    """Parameters of the address; of one that is given twice, the last."""
+    """Query parameters; of a repeated one, the last."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """One HTTP response: a JSON body, or server-sent events when ``events`` is given."""
+    """One HTTP response: a JSON body, or server-sent events if ``events`` is given."""
 
     status: int = 200
     body: Any = None
@@ -195,7 +195,7 @@ class Response:
 
 @dataclass(frozen=True)
 class LoggedRequest:
-    """One request that the server saw, with what it made of it.
+    """One request that the server received, with its outcome.
 
     >>> from urllib.request import urlopen
     >>> with FakeServer() as server:
@@ -213,36 +213,36 @@ class LoggedRequest:
     error: str | None = None
     """Why the request was not served."""
     conversation: Conversation | None = None
-    """What the model was asked to continue, the same for all protocols; None where it was not asked."""
+    """What the model was asked to continue, in a form common to all protocols; None if it was not asked."""
 
 
 Play = Callable[[Conversation], Answer]
-"""Gives the answer to a conversation."""
+"""Returns the answer to a conversation."""
 
 
 class Wire(Protocol):
-    """One vendor protocol: reads its requests strictly and writes its responses."""
+    """One vendor protocol: parses its requests strictly and writes its responses."""
 
     base_path: str
-    """What clients of this protocol expect at the end of the base URL."""
+    """The ending of the base URL that clients of this protocol expect."""
     variables: tuple[str, str]
     """The environment variables from which the vendor's clients take base URL and key."""
     keeps_time: bool
-    """Whether an answer's delay shows in what the server keeps, so that requests are answered at once."""
+    """Whether an answer's delay shows in the server's state, so that requests are answered at once."""
 
     def respond(self, request: Request, play: Play) -> Response:
-        """Return the response to ``request``; raise ``Refusal`` where the protocol is not kept."""
+        """Return the response to ``request``; raise ``Refusal`` if it violates the protocol."""
 
     def error_body(self, refusal: Refusal) -> Any:
-        """Return the JSON body that tells a client about ``refusal``."""
+        """Return the JSON body that reports ``refusal`` to a client."""
 
 
 def event(name: str, data: Any) -> str:
-    """Return a named event without the blank line that ends it."""
+    """Return a named event without its final blank line."""
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}"
 
 
 def halves(text: str) -> list[str]:
-    """Return ``text`` in two parts, or in as many as it has characters where that is fewer."""
+    """Return ``text`` in two parts, or fewer if it has fewer characters."""
     middle = (len(text) + 1) // 2
     return [part for part in (text[:middle], text[middle:]) if part]

@@ -1,4 +1,4 @@
-"""What the protocols of OpenAI share: values read or refused in its words, ids, errors, models, lists in pages."""
+"""Common to OpenAI's protocols: validating values with its error messages, ids, errors, models, paginated lists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def wrong(param: str, reason: str, code: str | None = "invalid_value") -> Refusa
 
 
 def missing(param: str) -> Refusal:
-    """Return the refusal of a request that leaves out ``param``."""
+    """Return the refusal of a request that lacks ``param``."""
     return Refusal(400, f"Missing required parameter: '{param}'.", param=param, code="missing_required_parameter")
 
 
@@ -41,7 +41,7 @@ def object_of(data: Any, param: str) -> Mapping[str, Any]:
 
 
 def value_of(data: Mapping[str, Any], key: str, kind: Any, param: str) -> Any:
-    """Return ``data[key]`` where it has the type ``kind``, None where it is absent or null."""
+    """Return ``data[key]`` if it has the type ``kind``, None if it is absent or null."""
     value = data.get(key)
     if value is None:
         return None
@@ -57,7 +57,7 @@ def _mistyped(value: Any, kind: Any, param: str) -> Refusal:
 
 
 def required(data: Mapping[str, Any], key: str, kind: Any, param: str) -> Any:
-    """Return ``data[key]``, which has to be there."""
+    """Return the required ``data[key]``."""
     value = value_of(data, key, kind, param)
     if value is None:
         raise missing(param)
@@ -65,7 +65,7 @@ def required(data: Mapping[str, Any], key: str, kind: Any, param: str) -> Any:
 
 
 def text_of(data: Mapping[str, Any], key: str, param: str) -> str:
-    """Return a text that has to be there and may not be empty."""
+    """Return a required non-empty text."""
     text: str = required(data, key, str, param)
     if not text:
         raise wrong(param, "a non-empty string is required")
@@ -73,7 +73,7 @@ def text_of(data: Mapping[str, Any], key: str, param: str) -> str:
 
 
 def choice_of(data: Mapping[str, Any], key: str, choices: Sequence[str], param: str) -> str | None:
-    """Return ``data[key]`` where it is one of ``choices``, None where it is absent or null."""
+    """Return ``data[key]`` if it is one of ``choices``, None if it is absent or null."""
     value: str | None = value_of(data, key, str, param)
     if value is not None and value not in choices:
         raise unsupported_value(param, value, choices)
@@ -88,7 +88,7 @@ def unsupported_value(param: str, value: Any, choices: Sequence[str]) -> Refusal
 
 
 def check_known(data: Mapping[str, Any], known: Sequence[str], where: str = "") -> None:
-    """Refuse a parameter that the protocol does not have."""
+    """Reject a parameter that the protocol does not have."""
     for key in data:
         if key not in known:
             near = difflib.get_close_matches(str(key), known, 1)
@@ -107,7 +107,7 @@ def tool_name(data: Mapping[str, Any], param: str) -> str:
 
 
 def function_name(tool: Mapping[str, Any], param: str) -> str:
-    """Return the name of a tool whose definition stands under ``function`` and is sound."""
+    """Return the name of a tool after validating its definition under ``function``."""
     function = required(tool, "function", Mapping, f"{param}.function")
     name = tool_name(function, f"{param}.function.name")
     value_of(function, "description", str, f"{param}.function.description")
@@ -118,7 +118,7 @@ def function_name(tool: Mapping[str, Any], param: str) -> str:
 
 
 def check_schema(parameters: Mapping[str, Any], param: str) -> None:
-    """Refuse parameters that are not a JSON schema of an object."""
+    """Reject parameters that are not the JSON schema of an object."""
     if parameters.get("type") != "object":
         raise wrong(param, "schema must be a JSON Schema of 'type: \"object\"'", "invalid_function_parameters")
     properties = value_of(parameters, "properties", Mapping, f"{param}.properties") or {}
@@ -128,7 +128,7 @@ def check_schema(parameters: Mapping[str, Any], param: str) -> None:
 
 
 def check_choice(choice: Any, names: Collection[str]) -> None:
-    """Refuse a choice that names none of the functions that are offered."""
+    """Reject a choice that names none of the offered functions."""
     if choice is None or choice in CHOICES:
         return
     function = choice.get("function") if isinstance(choice, Mapping) else None
@@ -138,7 +138,7 @@ def check_choice(choice: Any, names: Collection[str]) -> None:
 
 
 def parsed(arguments: str) -> Mapping[str, Any]:
-    """Return arguments as a mapping; what a model got wrong goes back to it unread, so it is no error here."""
+    """Return arguments as a mapping; a model's mistake is returned to it unparsed, so it is not an error here."""
     try:
         value = json.loads(arguments)
     except ValueError:
@@ -158,7 +158,7 @@ def metadata_of(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _named(value: Any) -> str:
-    """Return what a JSON value is, with its article."""
+    """Return the type of a JSON value, with its article."""
     if isinstance(value, Mapping):
         return "an object"
     named = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "an array"}
@@ -169,7 +169,7 @@ VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
 _MODEL = "fake-model"
 _MODELS = "/v1/models"
 _USUAL, _MOST = 20, 100
-"""So many entries a page has where nothing is asked, and at most."""
+"""The default and the maximum number of entries on a page."""
 
 
 def new_id(prefix: str) -> str:
@@ -189,14 +189,14 @@ def unknown_address(request: Request) -> Refusal:
 
 
 def check_method(request: Request, *methods: str) -> None:
-    """Refuse any other method than ``methods``."""
+    """Reject any method other than ``methods``."""
     if request.method not in methods:
         allowed = " or ".join(methods)
         raise Refusal(405, f"Not allowed to {request.method} on {request.path}: use {allowed}.")
 
 
 def models_at(request: Request) -> dict[str, Any] | None:
-    """Return the list of models or one of them where ``request`` asks for it; there is any that has a name."""
+    """Return the list of models or one of them if ``request`` asks for it; every name exists."""
     if request.path != _MODELS and not request.path.startswith(f"{_MODELS}/"):
         return None
     check_method(request, "GET")
@@ -206,7 +206,7 @@ def models_at(request: Request) -> dict[str, Any] | None:
 
 
 def page(entries: Sequence[Mapping[str, Any]], query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the page of ``entries``, given oldest first, that ``query`` asks for: newest first unless it says so."""
+    """Return the page of ``entries``, given oldest first, that ``query`` asks for: newest first by default."""
     limit = query.get("limit", str(_USUAL))
     if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
         raise wrong("limit", f"expected a number from 1 to {_MOST}")
@@ -216,7 +216,7 @@ def page(entries: Sequence[Mapping[str, Any]], query: Mapping[str, str]) -> dict
     first = _place(ids, query, "after") + 1 if "after" in query else 0
     last = _place(ids, query, "before") if "before" in query else len(ids)
     between = listed[first:last]
-    # What stands before a given entry is the page that ends at it.
+    # The page before a given entry is the one that ends at it.
     shown = between[-int(limit) :] if "before" in query and "after" not in query else between[: int(limit)]
     return {
         "object": "list",

@@ -1,12 +1,12 @@
-"""What the fake model says: a list of answers in order, a list of rules, or a function.
+"""The fake model's script: a list of answers in order, a list of rules, or a function.
 
 An answer is ``{text}``, ``{tool, args}``, ``{tools: [{tool, args}, ...]}`` or ``{status, message, headers}``; ``text``
-may stand beside tool calls. ``{delay: seconds}`` waits, alone before the next answer or inside one; ``cut: true``
-closes the connection half-way, and ``stop: length`` or ``stop: failed`` (with a ``message``) ends the answer early in
-the way in which the protocol tells of it. ``arguments`` in place of ``args`` sends that text as it is.
+may accompany tool calls. ``{delay: seconds}`` waits, alone before the next answer or inside one; ``cut: true`` closes
+the connection half-way, and ``stop: length`` or ``stop: failed`` (with a ``message``) ends the answer early in the way
+the protocol reports it. ``arguments`` instead of ``args`` sends that text unchanged.
 
 A rule is ``{when: regex, role: tool, reply: answer}``: ``when`` is searched in the last message, which must have
-``role`` if one is given; the first rule that fits answers. Without ``when`` a rule fits everything.
+``role`` if one is given; the first matching rule answers. A rule without ``when`` matches everything.
 
 Text inside an answer may use ``${user}`` and ``${tool_result}`` (the newest of each), ``${tool_result:regex}`` (the
 first match in it, or its first group) and, in rules, ``${1}`` or ``${name}`` (groups of ``when``). ``$${`` is a
@@ -37,7 +37,7 @@ _PLACEHOLDER = re.compile(r"\$\$\{|\$\{(\w+)(?::((?:[^{}]|\{[^{}]*\})*))?\}")
 
 
 def player(script: Script) -> Play:
-    """Return the function that plays ``script``; a script that cannot be played is a ``ScriptError`` now."""
+    """Return the function that plays ``script``; raise ``ScriptError`` immediately if it is invalid."""
     if callable(script):
         return lambda conversation: answer_from(script(conversation), "the answer of the script function")
     if isinstance(script, (str, bytes, Mapping)) or not isinstance(script, Iterable):
@@ -118,7 +118,7 @@ def _typed(data: Mapping[str, Any], key: str, kind: Any, where: str, default: An
 
 @dataclass(frozen=True)
 class _Rule:
-    """Answers when the last message fits."""
+    """Answers if it matches the last message."""
 
     when: re.Pattern[str]
     role: str | None
@@ -144,7 +144,7 @@ def _rule_from(data: Mapping[str, Any], where: str) -> _Rule:
 
 
 class _Rules:
-    """Plays the first rule that fits the last message."""
+    """Plays the first rule that matches the last message."""
 
     def __init__(self, rules: Sequence[_Rule]) -> None:
         self._rules = rules
@@ -162,7 +162,7 @@ class _Rules:
 
 
 class _Answers:
-    """Plays answers in order, one a request."""
+    """Plays answers in order, one per request."""
 
     def __init__(self, answers: Sequence[Answer]) -> None:
         self._answers = answers
@@ -195,7 +195,7 @@ def _only_waits(answer: Answer) -> bool:
 
 
 def _out_of_script(message: str) -> Refusal:
-    """Return the refusal that tells a test author that the script has nothing to say."""
+    """Return the refusal that tells a test author that the script has no answer."""
     return Refusal(500, message, kind="server_error", code="out_of_script")
 
 
@@ -214,7 +214,7 @@ def filled(answer: Answer, conversation: Conversation, match: re.Match[str] | No
 
 
 def _value_of(found: re.Match[str], conversation: Conversation, match: re.Match[str] | None) -> str:
-    """Return what stands for one placeholder; one that stands for nothing is a 500 that says so."""
+    """Return the value of one placeholder; one without a value causes a 500 that says so."""
     name, pattern = found.group(1), found.group(2)
     if name is None:
         return "${"
@@ -227,7 +227,7 @@ def _value_of(found: re.Match[str], conversation: Conversation, match: re.Match[
 
 
 def _first_match(pattern: str, text: str) -> str | None:
-    """Return the first match of ``pattern``, or its first group where it has one."""
+    """Return the first match of ``pattern``, or its first group if it has one."""
     try:
         found = re.search(pattern, text)
     except re.error as problem:

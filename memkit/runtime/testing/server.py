@@ -18,7 +18,7 @@ from .interface import Answer, Conversation, LoggedRequest, Refusal, Request, Re
 from .script import Script, answers_left, player
 
 PROTOCOLS = ("anthropic", "assistants", "chat", "responses")
-"""Names of the protocols, each a module or a package beside this file.
+"""Names of the protocols, each a module or a package next to this file.
 
 >>> for protocol in PROTOCOLS:
 ...     with FakeServer(protocol) as server:
@@ -31,12 +31,12 @@ PROTOCOLS = ("anthropic", "assistants", "chat", "responses")
 
 _HOST = "127.0.0.1"
 ANY_KEY = "local"
-"""What stands for a key where every key is accepted: clients do not start without one."""
+"""A stand-in for the key where every key is accepted: clients do not start without one."""
 _LARGEST_BODY = 64 * 1024 * 1024
 
 
 class FakeServer:
-    """A model server on the loopback interface that answers from a script and logs what it was asked.
+    """A model server on the loopback interface that answers from a script and logs its requests.
 
     Example:
         >>> import urllib.request
@@ -47,9 +47,9 @@ class FakeServer:
 
     Args:
         protocol: One of ``PROTOCOLS``.
-        script: What the model says: answers in order, rules or a function (see ``script.py``).
-        port: Where to listen; 0 takes a free port.
-        api_key: The only key that is accepted; without one every key is.
+        script: The model's answers in order, rules or a function (see ``script.py``).
+        port: The port to listen on; 0 for any free port.
+        api_key: The only accepted key; by default every key is accepted.
         observe: Called with each request, before the client has its answer.
     """
 
@@ -81,41 +81,41 @@ class FakeServer:
 
     @property
     def base_url(self) -> str:
-        """Return what a client of the protocol takes as its base URL."""
+        """Return the base URL for clients of the protocol."""
         return f"http://{_HOST}:{self.port}{self._wire.base_path}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the environment variables by which the vendor's clients find this server, past any proxy."""
+        """Return the environment variables by which the vendor's clients find this server, bypassing any proxy."""
         url, key = self._wire.variables
-        unproxied = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # where both are set, the small one counts
+        unproxied = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # if both are set, the lower-case one counts
         hosts = [os.environ.get(unproxied), _HOST]
         return {url: self.base_url, key: self._api_key or ANY_KEY, unproxied: ",".join(filter(None, hosts))}
 
     @property
     def asked(self) -> list[Conversation]:
-        """Return what the model was asked to continue, request by request, the same for all protocols."""
+        """Return what the model was asked to continue, request by request, in a form common to all protocols."""
         return [request.conversation for request in self.requests if request.conversation is not None]
 
     @property
     def refused(self) -> list[str]:
-        """Return why requests were not served: those that broke the protocol, and those that the script failed."""
+        """Return why requests were not served: protocol violations, and failures of the script."""
         return [request.error for request in self.requests if request.error is not None]
 
     @property
     def unused(self) -> int:
-        """Return how many answers of a script in order were not asked for; rules and functions have none."""
+        """Return how many answers of a script in order were not requested; 0 for rules and functions."""
         return answers_left(self._play)
 
     def start(self) -> Self:
-        """Serve in a thread of its own and return the server."""
-        # Half a poll is what stop() waits for, and tests start and stop a server often.
+        """Serve in a separate thread and return the server."""
+        # stop() waits for half a poll, and tests start and stop servers often.
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
         return self
 
     def serve_forever(self) -> None:
-        """Serve in this thread until ``stop`` is called from another one or an interrupt comes."""
+        """Serve in this thread until ``stop`` is called from another one or an interrupt arrives."""
         self._http.serve_forever(0.2)
 
     def stop(self) -> None:
@@ -135,7 +135,7 @@ class FakeServer:
         self.stop()
 
     def respond(self, request: Request) -> Response:
-        """Return the response to ``request`` and write it down in ``requests``."""
+        """Return the response to ``request`` and record it in ``requests``."""
         asked: list[Conversation] = []
 
         def play(conversation: Conversation) -> Answer:
@@ -154,7 +154,7 @@ class FakeServer:
         return self._logged(request, response, error, asked[-1] if asked else None)
 
     def refuse(self, request: Request, refusal: Refusal) -> Response:
-        """Return the response to a request whose body cannot be read, and write it down in ``requests``."""
+        """Return the response to a request with an unreadable body, and record it in ``requests``."""
         return self._logged(request, self._refused(refusal), refusal.message)
 
     def _logged(
@@ -177,7 +177,7 @@ class FakeServer:
             raise Refusal(401, "Incorrect API key provided.", kind="authentication_error", code="invalid_api_key")
 
     def _answer(self, conversation: Conversation) -> Answer:
-        """Return what the script says now, after the pause that it asks for unless the protocol sees to that."""
+        """Return the script's next answer, after its delay unless the protocol handles that."""
         answer = self._play(conversation)
         if answer.delay and (answer.status is not None or not self._wire.keeps_time):
             self._stopping.wait(answer.delay)
@@ -193,7 +193,7 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = False  # joined by server_close, so that no thread outlives its test
     allow_reuse_address = True
-    request_queue_size = 128  # the usual five are too few for an agent that asks in parallel on a busy machine
+    request_queue_size = 128  # the default of five is too small for an agent with parallel requests on a busy machine
 
     def __init__(self, address: tuple[str, int], fake: FakeServer) -> None:
         self.fake = fake
@@ -221,13 +221,13 @@ class _Server(ThreadingHTTPServer):
                     continue
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Stay quiet about clients that went away; report everything else."""
+        """Ignore clients that went away; report everything else."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Reads one connection's requests and writes the responses."""
+    """Reads the requests of one connection and writes the responses."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # events are small; waiting for a full packet costs 40 ms each
@@ -252,7 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             request = replace(request, body=self._body())
         except Refusal as refusal:
-            self.close_connection = True  # what is left of the request cannot be told from the next one
+            self.close_connection = True  # the rest of the request cannot be told from the next one
             self._write(fake.refuse(request, refusal))
             return
         self._write(fake.respond(request))
@@ -283,7 +283,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or response.cut
 
     def _write_events(self, response: Response) -> None:
-        """Send server-sent events, each in a chunk of its own."""
+        """Send server-sent events, each in a separate chunk."""
         events = response.events or ()
         self._head(response, {"Content-Type": "text/event-stream; charset=utf-8", "Transfer-Encoding": "chunked"})
         for event in events[: len(events) // 2] if response.cut else events:

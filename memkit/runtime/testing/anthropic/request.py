@@ -1,4 +1,4 @@
-"""Read a Messages request strictly: what the vendor answers with 400 is a ``Refusal`` here, in the vendor's words."""
+"""Parses a Messages request strictly: what the vendor answers with 400 is a ``Refusal`` here, in the vendor's words."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ KINDS = {
 
 
 def kind_of(status: int) -> str:
-    """Return the type of error that the vendor sends with ``status``."""
+    """Return the vendor's error type for ``status``."""
     return KINDS.get(status, "api_error" if status >= 500 else KINDS[400])
 
 
 def error_of(status: int, message: str) -> dict[str, str]:
-    """Return what stands under ``error``, in a response and in a stream."""
+    """Return the content of ``error``, in a response or a stream."""
     return {"type": kind_of(status), "message": message}
 
 
 def wrong(place: str, reason: str) -> Refusal:
-    """Return the refusal of what stands at ``place``, a path such as ``messages.0.content``."""
+    """Return the refusal of the value at ``place``, a path such as ``messages.0.content``."""
     return Refusal(400, f"{place}: {reason}", param=place)
 
 
@@ -44,7 +44,7 @@ def mapping(value: Any, place: str) -> Mapping[str, Any]:
 
 
 def text_of(data: Mapping[str, Any], key: str, place: str, *, empty: bool = False) -> str:
-    """Return the text that ``data`` has to hold under ``key``."""
+    """Return the required text in ``data`` under ``key``."""
     value = data.get(key)
     if key not in data:
         raise wrong(f"{place}{key}", "Field required")
@@ -63,23 +63,23 @@ _ALLOWED = {
     "assistant": ("text", "tool_use", "thinking", "redacted_thinking"),
     "system": ("text",),
 }
-"""Types of block by the role of the message; those that a vendor's own server tools write are not spoken here."""
+"""Block types by message role; those written by the vendor's own server tools are not supported."""
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a client says became of a call."""
+    """A client's result for a call."""
 
     call_id: str
     text: str
 
 
 Block = str | Call | ToolResult
-"""What a script sees of a block; others, such as images and thoughts, are checked and left out."""
+"""The blocks that a script sees; others, such as images and thoughts, are checked and omitted."""
 
 
 def read_content(content: Any, role: str, place: str) -> list[Block]:
-    """Return the blocks of a message's content; raises ``Refusal`` where they break the protocol."""
+    """Return the blocks of a message's content; raise ``Refusal`` if they violate the protocol."""
     if isinstance(content, str):
         return [content] if content else []
     if not isinstance(content, list):
@@ -147,14 +147,14 @@ def _result(data: Mapping[str, Any], place: str) -> ToolResult:
 
 
 _KEYS = {"user": {"role", "content"}, "assistant": {"role", "content"}, "system": {"role", "content", "output_config"}}
-"""What a message may hold by its role; with ``system`` the Claude command line sends what holds from there on."""
+"""The keys of a message by role; the Claude command line uses ``system`` for what applies from there on."""
 
 
 def read_history(listed: Any, system: str) -> tuple[Message, ...]:
-    """Return the messages in the common form, or raise ``Refusal`` with the first thing that is wrong.
+    """Return the messages in the common form; raise ``Refusal`` for the first fault.
 
-    What the messages say in the name of the system is added to ``system``, the first message of the common form: so a
-    script finds the user's words or a tool's result last, whatever a client puts behind them.
+    System messages among them are added to ``system``, the first message of the common form: so a script finds the
+    user's words or a tool's result last, whatever a client appends.
     """
     if not isinstance(listed, list):
         raise wrong("messages", "Field required" if listed is None else "Input should be a valid list")
@@ -195,7 +195,7 @@ def _ends_in_space(blocks: list[Block]) -> bool:
 
 
 def _messages(role: str, blocks: list[Block]) -> Iterator[Message]:
-    """Yield the common form of one message: each result is a message of its own, the text and calls are one."""
+    """Yield the common form of one message: each result is a separate message, text and calls form one."""
     yield from (Message("tool", block.text, call_id=block.call_id) for block in blocks if isinstance(block, ToolResult))
     text = "\n".join(block for block in blocks if isinstance(block, str))
     calls = tuple(block for block in blocks if isinstance(block, Call))
@@ -204,7 +204,7 @@ def _messages(role: str, blocks: list[Block]) -> Iterator[Message]:
 
 
 def _check_pairs(turns: list[tuple[str, list[Block]]]) -> None:
-    """Raise ``Refusal`` unless every call is answered once, in the next message of the user, before anything else."""
+    """Raise ``Refusal`` unless every call is answered once, in the next user message, before anything else."""
     waiting: list[str] = []
     seen: set[str] = set()
     asked_in = 0
@@ -229,7 +229,7 @@ def _calls(blocks: list[Block], seen: set[str], index: int) -> list[str]:
 
 
 def _check_answers(blocks: list[Block], waiting: list[str], asked_in: int, index: int) -> None:
-    """Refuse results that answer no call, answer one twice, leave one out or stand behind something else."""
+    """Reject results that answer no call, answer one twice, omit one or follow something else."""
     answered: list[str] = []
     for place, block in enumerate(blocks):
         if not isinstance(block, ToolResult):
@@ -264,9 +264,9 @@ def _check_unanswered(waiting: list[str], asked_in: int) -> None:
 
 
 WITHOUT_SAMPLING = "2026-10-21"
-"""From this version on a request that carries a sampling parameter is refused."""
+"""From this version on, requests with a sampling parameter are rejected."""
 _SAMPLING = {"temperature": 1.0, "top_p": 1.0, "top_k": float("inf")}
-"""Sampling parameters of earlier versions, with the largest value of each."""
+"""Sampling parameters of earlier versions, with their maximum values."""
 _CACHED_BLOCKS = 4
 _CHOICES = ("auto", "any", "none", "tool")
 _EVERYWHERE = {"model", "messages", "system", "tools", "tool_choice", "thinking"}
@@ -276,12 +276,12 @@ _ONLY_MESSAGES |= {"diagnostics", *_SAMPLING}
 
 
 def read_conversation(body: Any, version: str, *, counting: bool = False) -> Conversation:
-    """Return the conversation of a request body, or raise ``Refusal`` with the first thing that is wrong.
+    """Return the conversation of a request body; raise ``Refusal`` for the first fault.
 
     Args:
         body: The parsed JSON.
-        version: Of the protocol, a date.
-        counting: Whether only the tokens are to be counted, so that nothing says how to answer.
+        version: The protocol version, a date.
+        counting: Whether the request only counts tokens, so that it says nothing about the answer.
     """
     if not isinstance(body, Mapping):
         raise wrong("body", "the request body is not a JSON object")
@@ -306,7 +306,7 @@ def read_conversation(body: Any, version: str, *, counting: bool = False) -> Con
 
 
 def _check_fields(body: Mapping[str, Any], version: str, *, counting: bool) -> None:
-    """Refuse fields that the protocol does not know, and sampling parameters as ``version`` wants it."""
+    """Reject unknown fields, and sampling parameters according to ``version``."""
     known = _EVERYWHERE if counting else _EVERYWHERE | _ONLY_MESSAGES
     for name in body:
         if name not in known:
@@ -322,7 +322,7 @@ def _check_fields(body: Mapping[str, Any], version: str, *, counting: bool) -> N
 
 
 CLIENTS_OWN: Mapping[str, str] = {"memory_20250818": "memory"}
-"""Tools that the vendor declares and the client runs, with the one name that each has."""
+"""Tools that the vendor defines and the client runs, with their fixed names."""
 
 
 def _system(body: Mapping[str, Any]) -> str:
@@ -362,7 +362,7 @@ def _tool(data: Any, place: str) -> str:
 
 
 def _check_schema(schema: Mapping[str, Any], place: str) -> None:
-    """Refuse what is not the JSON schema of an object."""
+    """Reject anything but the JSON schema of an object."""
     if schema.get("type") != "object":
         raise wrong(f"{place}.type", f"Input should be 'object', got {schema.get('type')!r}")
     properties = mapping(schema.get("properties") or {}, f"{place}.properties")
@@ -384,7 +384,7 @@ def _check_choice(choice: Any, tools: tuple[str, ...]) -> None:
 
 
 def _check_cached(body: Mapping[str, Any]) -> None:
-    """Refuse more places to cache at than the vendor takes."""
+    """Reject more cache breakpoints than the vendor accepts."""
     found = sum(_cached(body.get(name)) for name in ("system", "tools", "messages"))
     if found > _CACHED_BLOCKS:
         raise wrong(
@@ -393,7 +393,7 @@ def _check_cached(body: Mapping[str, Any]) -> None:
 
 
 def _cached(value: Any) -> int:
-    """Return how many blocks in ``value`` are marked to be cached; a tool's schema and arguments hold none."""
+    """Return the number of blocks in ``value`` marked for caching; a tool's schema and arguments contain none."""
     if isinstance(value, list):
         return sum(map(_cached, value))
     if not isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The paths of the protocol (messages, counts of tokens, models, the hello of Claude Code) and its answers."""
+"""The paths of the protocol (messages, token counts, models, Claude Code's greeting) and its answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OVERLOADED = "Overloaded"
 
 
 def message_of(answer: Answer, conversation: Conversation) -> dict[str, Any]:
-    """Return the whole message; one that fails is no message at all, and the client may ask again."""
+    """Return the whole message; a failed one is not a message, and the client may ask again."""
     if answer.stop == FAILED:
         raise Refusal(529, answer.message or OVERLOADED, retry=True)
     text = [{"type": "text", "text": answer.text}] if answer.text else []
@@ -31,7 +31,7 @@ def message_of(answer: Answer, conversation: Conversation) -> dict[str, Any]:
 
 
 def events_of(answer: Answer, conversation: Conversation) -> tuple[str, ...]:
-    """Return the events of the streamed message; text and arguments come in two parts each."""
+    """Return the events of the streamed message; text and arguments arrive in two parts each."""
     return tuple(event(data["type"], data) for data in _events(answer, conversation))
 
 
@@ -69,7 +69,7 @@ def _head(call: Call, conversation: Conversation) -> dict[str, Any]:
 
 
 def _offered_name(name: str, tools: Sequence[str]) -> str:
-    """Return the name under which a tool is offered: those of an MCP server have ``mcp__SERVER__`` before their own."""
+    """Return the name under which a tool is offered: MCP servers' tools are prefixed with ``mcp__SERVER__``."""
     if name in tools:
         return name
     prefixed = [tool for tool in tools if tool.startswith("mcp__") and tool.endswith(f"__{name}")]
@@ -84,7 +84,7 @@ def _arguments(call: Call) -> str:
 
 
 def _input(call: Call) -> Any:
-    """Return the arguments as a value; text that is no JSON stays text, to test clients with what they cannot use."""
+    """Return the arguments as a value; text that is not JSON stays text, to test clients with unusable input."""
     try:
         return json.loads(_arguments(call) or "{}")
     except ValueError:
@@ -98,7 +98,7 @@ def _stop_reason(answer: Answer) -> str:
 
 
 def _usage(conversation: Conversation) -> dict[str, int]:
-    """Return the counts that are known before anything is said."""
+    """Return the counts known before the answer begins."""
     cached = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
     return {"input_tokens": conversation.tokens, **cached, "output_tokens": 1}
 
@@ -111,7 +111,7 @@ class Messages:
     """Speaks the Messages protocol."""
 
     base_path = ""
-    """Clients of this vendor add ``/v1`` themselves."""
+    """This vendor's clients append ``/v1`` themselves."""
     variables = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
     keeps_time = False
 
@@ -130,7 +130,7 @@ class Messages:
         if request.path.startswith("/v1/models/"):
             _check_method(request, "GET")
             return _response(body=_model(request.path.removeprefix("/v1/models/")))
-        if request.path in ("/", "/api/hello"):  # the Claude command line looks here whether anybody is there
+        if request.path in ("/", "/api/hello"):  # the Claude command line checks here whether a server is present
             _check_method(request, "HEAD", "GET")
             return _response(body={"message": "hello"})
         raise Refusal(404, f"Not found: {request.method} {request.path}")
@@ -163,7 +163,7 @@ def _answered(request: Request, play: Play) -> Response:
 
 
 def _response(**parts: Any) -> Response:
-    """Return a response with the header by which the vendor finds a request again."""
+    """Return a response with the header by which the vendor identifies a request."""
     return Response(headers={"request-id": _request_id()}, **parts)
 
 

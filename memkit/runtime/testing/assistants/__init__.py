@@ -1,4 +1,4 @@
-"""OpenAI's Assistants v2, which its maker has shut down and other servers still speak."""
+"""OpenAI's Assistants v2, which OpenAI has shut down and other servers still provide."""
 
 from .wire import AssistantsV2 as WIRE
 

@@ -1,4 +1,4 @@
-"""Read the requests of the Assistants protocol strictly: what the vendor answers with 400 is a ``Refusal`` here."""
+"""Parses the requests of the Assistants protocol strictly: what the vendor answers with 400 is a ``Refusal`` here."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MOST_TOOLS = 128
 _TOOLS = ("function", "code_interpreter", "file_search")
 _PARTS = ("text", "image_url", "image_file")
 _SETTINGS = ("temperature", "top_p", "response_format", "reasoning_effort")
-"""Taken and given back as they are."""
+"""Accepted and returned unchanged."""
 _ASSISTANT = ("model", "name", "description", "instructions", "tools", "tool_resources", "metadata", *_SETTINGS)
 _FRESH: Mapping[str, Any] = {
     "name": None, "description": None, "instructions": None, "tools": [], "tool_resources": None, "metadata": {},
     "temperature": 1.0, "top_p": 1.0, "response_format": "auto", "reasoning_effort": None,
 }  # fmt: skip
-"""An assistant of whom nothing is said."""
+"""The default assistant."""
 _MESSAGE = ("role", "content", "attachments", "metadata")
 _THREAD = ("messages", "tool_resources", "metadata")
 _LIMITS = ("max_prompt_tokens", "max_completion_tokens", "truncation_strategy")
@@ -34,18 +34,18 @@ _THREAD_AND_RUN = (*_RUN_ALONE, "thread", "tool_resources")
 
 @dataclass(frozen=True)
 class MessageOrder:
-    """A message to put into a thread."""
+    """A message to add to a thread."""
 
     role: str
     content: tuple[Mapping[str, Any], ...]
-    """Parts as the protocol gives them back."""
+    """Parts in the form in which the protocol returns them."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     attachments: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
 class RunOrder:
-    """What a client asks a run to do; None stands for what the assistant says."""
+    """What a client requests of a run; None means the assistant's own setting."""
 
     assistant_id: str
     instructions: str | None
@@ -54,19 +54,19 @@ class RunOrder:
     messages: tuple[MessageOrder, ...]
     stream: bool
     last_messages: int | None
-    """How many messages of the thread the model sees at most."""
+    """The most messages of the thread that the model sees."""
     metadata: Mapping[str, Any]
     given: Mapping[str, Any]
-    """The body, for what is only given back."""
+    """The body, for the parts that are only returned."""
 
 
 def body_of(body: Any) -> Mapping[str, Any]:
-    """Return the body of a request, an empty one where there is none."""
+    """Return the body of a request, an empty one if there is none."""
     return object_of({} if body is None else body, "body")
 
 
 def read_assistant(body: Any, *, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the fields of an assistant: of a new one, or ``known`` with what the body changes."""
+    """Return the fields of an assistant: of a new one, or of ``known`` with the changes in the body."""
     body = body_of(body)
     check_known(body, _ASSISTANT)
     if known is None or "model" in body:
@@ -87,14 +87,14 @@ def read_thread(body: Any, *, changing: bool = False) -> tuple[tuple[MessageOrde
 
 
 def read_messages(listed: Any, param: str) -> tuple[MessageOrder, ...]:
-    """Return a list of messages; None stands for none."""
+    """Return a list of messages; None means an empty one."""
     if listed is not None and not isinstance(listed, list):
         raise wrong(param, "a list is expected")
     return tuple(read_message(data, f"{param}[{index}]") for index, data in enumerate(listed or ()))
 
 
 def read_message(data: Any, param: str = "") -> MessageOrder:
-    """Return one message; threads take those of users and assistants."""
+    """Return one message; threads accept those of users and assistants."""
     data = object_of({} if data is None else data, param or "body")
     check_known(data, _MESSAGE, param)
     place = f"{param}." if param else ""
@@ -116,7 +116,7 @@ def _content(content: Any, param: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def _part(part: Any, param: str) -> Mapping[str, Any]:
-    """Return one part as the protocol gives it back."""
+    """Return one part in the form in which the protocol returns it."""
     part = object_of(part, param)
     if part.get("type") not in _PARTS:
         raise wrong(f"{param}.type", f"{part.get('type')!r} is not one of {', '.join(_PARTS)}")
@@ -131,7 +131,7 @@ def _part(part: Any, param: str) -> Mapping[str, Any]:
 
 
 def read_tools(listed: Any) -> tuple[Mapping[str, Any], ...]:
-    """Return the definitions of tools; a function's name may stand there once."""
+    """Return tool definitions; function names must be unique."""
     if listed is not None and not isinstance(listed, list):
         raise wrong("tools", "a list is expected")
     tools = [object_of(tool, f"tools[{index}]") for index, tool in enumerate(listed or ())]
@@ -156,7 +156,7 @@ def function_names(tools: tuple[Mapping[str, Any], ...]) -> tuple[str, ...]:
 
 
 def read_run(body: Any, *, with_thread: bool = False) -> RunOrder:
-    """Return what the body of a new run asks for."""
+    """Return the settings requested for a new run."""
     body = body_of(body)
     check_known(body, _THREAD_AND_RUN if with_thread else _RUN)
     for key in ("instructions", "additional_instructions"):
@@ -184,7 +184,7 @@ def read_run(body: Any, *, with_thread: bool = False) -> RunOrder:
 
 
 def check_tool_choice(order: RunOrder, tools: tuple[Mapping[str, Any], ...]) -> None:
-    """Refuse a choice that names no tool of the run."""
+    """Reject a choice that names no tool of the run."""
     choice = order.given.get("tool_choice")
     if isinstance(choice, Mapping) and choice.get("type") in _TOOLS[1:]:
         return
@@ -192,7 +192,7 @@ def check_tool_choice(order: RunOrder, tools: tuple[Mapping[str, Any], ...]) -> 
 
 
 def read_outputs(body: Any) -> tuple[dict[str, str], bool]:
-    """Return the outputs by the id of their call, and whether the rest of the run is to be streamed."""
+    """Return the outputs by call id, and whether the rest of the run is to be streamed."""
     body = body_of(body)
     check_known(body, ("tool_outputs", "stream"))
     listed = body.get("tool_outputs")

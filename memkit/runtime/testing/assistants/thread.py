@@ -1,7 +1,7 @@
-"""A thread as the server keeps it, and its runs.
+"""A thread on the server, and its runs.
 
-A thread holds messages, and the steps in which runs call tools, in the order they happened. A run goes from queued over
-what the model says to the state that it ends in, each change told as an event.
+A thread contains messages, and the steps in which runs call tools, in chronological order. A run proceeds from queued,
+through the model's answer, to its final state, with each change reported as an event.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Event = tuple[str, dict[str, Any]]
 
 ENDED = ("completed", "failed", "cancelled", "incomplete", "expired")
 _SECONDS = 600
-"""How long a run may take; it is told and not enforced."""
+"""The time limit of a run, in seconds; reported but not enforced."""
 
 
 def now() -> int:
-    """Return the time as the protocol writes it."""
+    """Return the current time in the protocol's format."""
     return int(time.time())
 
 
@@ -39,14 +39,14 @@ class ThreadMessage:
     created_at: int = field(default_factory=now)
     assistant_id: str | None = None
     run_id: str | None = None
-    """Which run wrote it; None where a client did."""
+    """The run that wrote it; None if a client did."""
     status: str = "completed"
     incomplete: str | None = None
-    """Why it ends early."""
+    """Why it is incomplete, if it is."""
 
     @property
     def text(self) -> str:
-        """Return the words of the message."""
+        """Return the text of the message."""
         return "".join(part["text"]["value"] for part in self.order.content if part["type"] == "text")
 
     def body(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class RunStep:
     calls: tuple[Call, ...] = ()
     message_id: str | None = None
     outputs: dict[str, str] = field(default_factory=dict)
-    """What the client answered, by the id of the call."""
+    """The client's answers, by call id."""
     id: str = field(default_factory=lambda: new_id("step"))
     created_at: int = field(default_factory=now)
     status: str = "in_progress"
@@ -91,7 +91,7 @@ class RunStep:
         self.status, self.ended_at = status, now()
 
     def body(self, *, bare: bool = False) -> dict[str, Any]:
-        """Return the step as clients see it; a bare one is that whose calls are still being streamed."""
+        """Return the step as clients see it; a bare one is a step whose calls are still being streamed."""
         return {
             "id": self.id,
             "object": "thread.run.step",
@@ -119,7 +119,7 @@ class RunStep:
 
 
 def wire_call(call: Call, output: str | None) -> dict[str, Any]:
-    """Return a call and its output in the form of the protocol."""
+    """Return a call and its output in the protocol's format."""
     return {
         "id": call.id,
         "type": "function",
@@ -128,7 +128,7 @@ def wire_call(call: Call, output: str | None) -> dict[str, Any]:
 
 
 class Thread:
-    """A conversation that the server keeps."""
+    """A conversation kept by the server."""
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         self.id = new_id("thread")
@@ -138,7 +138,7 @@ class Thread:
         self.runs: dict[str, Run] = {}
 
     def add(self, order: MessageOrder) -> ThreadMessage:
-        """Put a client's message into the thread."""
+        """Add a client's message to the thread."""
         message = ThreadMessage(self.id, order, dict(order.metadata))
         self.history.append(message)
         return message
@@ -149,7 +149,7 @@ class Thread:
         return [entry for entry in self.history if isinstance(entry, ThreadMessage)]
 
     def steps(self, run_id: str | None = None) -> list[RunStep]:
-        """Return the steps of a run, or of all of them, oldest first."""
+        """Return the steps of a run, or of all runs, oldest first."""
         return [entry for entry in self.history if isinstance(entry, RunStep) and run_id in (None, entry.run_id)]
 
     def body(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Thread:
         }
 
     def conversation(self, last_messages: int | None, outputs: Mapping[str, str]) -> list[Message]:
-        """Return what a model sees of the thread: messages, and calls with their results, ``outputs`` among them."""
+        """Return what a model sees of the thread: messages, and calls with their results, including ``outputs``."""
         first = self.messages[-last_messages:][:1] if last_messages is not None else []
         entries = self.history[self.history.index(first[0]) :] if first else self.history
         seen: list[Message] = []
@@ -173,7 +173,7 @@ class Thread:
                 said = entry
                 seen.append(Message(entry.order.role, entry.text))
             elif entry.calls and all(call.id in (known := {**entry.outputs, **outputs}) for call in entry.calls):
-                # What the run said before its calls belongs to the same message.
+                # Text of the run before its calls belongs to the same message.
                 text = seen.pop().text if said is not None and said.run_id == entry.run_id else ""
                 seen.append(Message("assistant", text, entry.calls))
                 seen += [Message("tool", known[call.id], call_id=call.id) for call in entry.calls]
@@ -202,7 +202,7 @@ class Run:
         self.last_error: dict[str, str] | None = None
         self.usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         self._answer: Answer | None = None
-        """What the model said and no client has seen yet."""
+        """The model's answer that no client has seen yet."""
         self._ready_at = 0.0
         self._calls: RunStep | None = None
         """The step whose calls wait for their outputs."""
@@ -213,16 +213,16 @@ class Run:
         return self.status not in ENDED
 
     def conversation(self, outputs: Mapping[str, str] | None = None, *, stream: bool | None = None) -> Conversation:
-        """Return what the model is asked to continue, ``outputs`` of the calls that the run waits for included."""
+        """Return what the model is asked to continue, including ``outputs`` of the calls that the run waits for."""
         system = [Message("system", self.instructions)] if self.instructions else []
         messages = self.thread.conversation(self.order.last_messages, outputs or {})
         streamed = self.order.stream if stream is None else stream
         return Conversation((*system, *messages), function_names(self.tools), self.model, streamed)
 
-    # --- what a client does
+    # --- the client's actions
 
     def check_outputs(self, outputs: Mapping[str, str]) -> None:
-        """Refuse outputs that the run does not wait for."""
+        """Reject outputs that the run is not waiting for."""
         if self.status != "requires_action" or self._calls is None:
             raise Refusal(400, f'Runs in status "{self.status}" do not accept tool outputs.')
         wanted = [call.id for call in self._calls.calls]
@@ -230,7 +230,7 @@ class Run:
             raise Refusal(400, f"Expected tool outputs for call_ids {wanted}, got {list(outputs)}.")
 
     def take_in(self, outputs: Mapping[str, str]) -> Iterator[Event]:
-        """Keep the outputs of the calls that the run waits for."""
+        """Store the outputs of the calls that the run waits for."""
         step, self._calls = self._calls, None
         if step is not None:
             step.outputs.update(outputs)
@@ -238,7 +238,7 @@ class Run:
             yield "thread.run.step.completed", step.body()
 
     def hear(self, answer: Answer, asked: Conversation, *, at_once: bool) -> None:
-        """Keep what the model said until the client looks at the run, and until the answer's delay is over."""
+        """Store the model's answer until the client looks at the run, and until the answer's delay is over."""
         self._ready_at = 0.0 if at_once else time.monotonic() + answer.delay
         taken = {call.id for step in self.thread.steps() for call in step.calls}
         self._answer = replace(answer, calls=_named(answer.calls, taken))
@@ -247,15 +247,15 @@ class Run:
             self.usage[key] += count
 
     def cancel(self) -> None:
-        """Begin to end the run."""
+        """Begin to cancel the run."""
         if not self.active or self.status == "cancelling":
             raise Refusal(400, f"Cannot cancel run with status '{self.status}'.")
         self.status = "cancelling"
 
-    # --- how the run goes on
+    # --- the progress of the run
 
     def proceed(self) -> Iterator[Event]:
-        """Go one state further, where the run does so by itself."""
+        """Advance by one state, if the run does so by itself."""
         if self.status == "cancelling":
             if self._calls is not None:
                 self._calls.end("cancelled")
@@ -268,7 +268,7 @@ class Run:
             yield from self._say(answer)
 
     def _say(self, answer: Answer) -> Iterator[Event]:
-        """Write the model's message, make its calls, and enter the state that follows."""
+        """Write the model's message, make its calls, and enter the next state."""
         if answer.text or not (answer.calls or answer.stop):
             yield from self._write(answer)
         if answer.failure is not None:
@@ -373,7 +373,7 @@ class Run:
 
 
 def _named(calls: Iterable[Call], taken: set[str]) -> tuple[Call, ...]:
-    """Return ``calls`` with their arguments as text, each with an id of its own: the protocol has none twice."""
+    """Return ``calls`` with their arguments as text and unique ids, as the protocol requires."""
     named: list[Call] = []
     for call in calls:
         name = new_id("call") if call.id in {"", *taken} else call.id

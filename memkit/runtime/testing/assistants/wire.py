@@ -1,9 +1,9 @@
 """The Assistants v2 protocol: assistants, threads with messages, runs with steps, all kept by the server.
 
-A run asks the model when it is made and when it gets the outputs of its calls, so what a script says about the request
-(an error, a broken connection) meets these two. What the model said then shows as it does at the vendor: each look at
-the thread takes the run one state further, ``queued``, ``in_progress`` for as long as the script's delay says, and the
-state that it ends in.
+A run asks the model when it is created and when it receives the outputs of its calls, so a scripted failure of the
+request (an error, a broken connection) affects these two. The answer then becomes visible as with the vendor: each look
+at the thread advances the run by one state, ``queued``, ``in_progress`` for as long as the script's delay, and its
+final state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Kept = TypeVar("_Kept")
 _PREFIX = "/v1/"
 _HEADER = "assistants=v2"
 _POLL = {"openai-poll-after-ms": "5"}
-"""How long the vendor's client waits until it looks again."""
+"""How long the vendor's client waits before polling again."""
 
 
 class AssistantsV2:
@@ -46,7 +46,7 @@ class AssistantsV2:
         self._assistants: dict[str, dict[str, Any]] = {}
         self._threads: dict[str, Thread] = {}
         self._lock = threading.Lock()
-        """Held while anything is read or changed, and never while the model is asked."""
+        """Held while anything is read or changed, but never while the model is asked."""
 
     def respond(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""
@@ -147,10 +147,10 @@ class AssistantsV2:
                 return {"id": thread.id, "object": "thread.deleted", "deleted": True}
         raise unknown_address(request)
 
-    # --- runs that ask the model
+    # --- runs, which ask the model
 
     def _run_on_new_thread(self, request: Request, play: Play) -> Response:
-        """Make a thread and a run on it in one request; without a run there is no thread either."""
+        """Create a thread and a run on it in one request; if there is no run, there is no thread either."""
         if request.method != "POST":
             raise unknown_address(request)
         order = read_run(request.body, with_thread=True)
@@ -200,7 +200,7 @@ class AssistantsV2:
             return _told(run, answer, asked, stream, list(run.take_in(outputs)))
 
     def _asked(self, play: Play, asked: Conversation, undo: Callable[[], None]) -> Answer:
-        """Return what the model says; where it says nothing everything is as it was before."""
+        """Return the model's answer; if there is none, everything stays as it was before."""
         try:
             return play(asked)
         except BaseException:
@@ -210,14 +210,14 @@ class AssistantsV2:
 
 
 def _broken_off(run: Run, undo: Callable[[], None]) -> Response:
-    """Return half of a response; a client that tries again must not find the thread locked by a run it never saw."""
+    """Return half of a response; a client that retries must not find the thread locked by a run it never saw."""
     body = run.body()
     undo()
     return Response(body=body, cut=True)
 
 
 def _told(run: Run, answer: Answer, asked: Conversation, stream: bool, before: Sequence[Event]) -> Response:
-    """Return the run, or all that becomes of it until it ends or waits for its client."""
+    """Return the run, or its whole course until it ends or waits for its client."""
     run.hear(answer, asked, at_once=stream)
     if not stream:
         return Response(body=run.body(), headers=_POLL)
@@ -278,7 +278,7 @@ def _runs(thread: Thread, request: Request, path: list[str]) -> dict[str, Any]:
 
 
 def _look(thread: Thread) -> None:
-    """Take what runs in the thread one state further."""
+    """Advance the runs in the thread by one state."""
     for run in thread.runs.values():
         for _ in run.proceed():
             pass

@@ -1,4 +1,4 @@
-"""The items of a conversation: read strictly, what they owe each other, how they are kept; as messages."""
+"""The items of a conversation: strict parsing, their dependencies, storage, and conversion to messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..openai_parts import (
 )
 
 Item: TypeAlias = dict[str, Any]
-"""One item as the protocol writes it, its content a list of parts."""
+"""One item in the protocol's format, with its content as a list of parts."""
 
 ROLES = ("assistant", "system", "developer", "user")
 STATES = ("in_progress", "completed", "incomplete")
@@ -39,9 +39,9 @@ PARTS = {
     "input_file": (),
 }
 SAID = ("output_text", "refusal")
-"""Parts of what the model said."""
+"""Part types of the model's output."""
 GIVEN = ("input_text", "input_image", "input_file")
-"""Parts of everything else."""
+"""Part types of everything else."""
 PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fc", "reasoning": "rs"}
 FIELDS = {
     "message": ("content", "id", "phase", "role", "status", "type"),
@@ -50,18 +50,18 @@ FIELDS = {
     "reasoning": ("content", "encrypted_content", "id", "status", "summary", "type"),
     "item_reference": ("id", "type"),
 }
-"""What an item of each kind may hold."""
+"""The allowed keys of each kind of item."""
 LONGEST_CALL_ID = 64
 OUTPUTS = {"message", "function_call", "reasoning"}
 
 
 def encrypted(item_id: str) -> str:
-    """Return what stands for the encrypted reasoning of an item; every copy of this server can check it."""
+    """Return a stand-in for an item's encrypted reasoning; every instance of this server can verify it."""
     return "gAAAAAB" + hashlib.sha256(item_id.encode()).hexdigest()
 
 
 def read_input(given: Any, param: str = "input") -> list[Item]:
-    """Return the items of ``given``, a text or a list, or raise ``Refusal`` with the first thing that is wrong."""
+    """Return the items of ``given``, a text or a list; raise ``Refusal`` for the first fault."""
     if isinstance(given, str):
         return [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": given}]}]
     if not isinstance(given, list):
@@ -100,7 +100,7 @@ def _message(data: Mapping[str, Any], param: str) -> Item:
 
 
 def _parts(content: Any, allowed: Sequence[str], param: str) -> list[dict[str, Any]]:
-    """Return a content as parts; a text is one part of the first kind that is allowed."""
+    """Return content as parts; a text is one part of the first allowed kind."""
     if isinstance(content, str):
         return [_part({"type": allowed[0], "text": content})]
     if not isinstance(content, list):
@@ -146,7 +146,7 @@ def _call_id(data: Mapping[str, Any], param: str) -> str:
 
 
 def _reasoning(data: Mapping[str, Any], param: str) -> Item:
-    """Return what is a reasoning item's own; encrypted content that was altered is refused."""
+    """Return the fields specific to a reasoning item; altered encrypted content is rejected."""
     item_id = required(data, "id", str, f"{param}.id")
     summary = required(data, "summary", list, f"{param}.summary")
     content = value_of(data, "encrypted_content", str, f"{param}.encrypted_content")
@@ -170,13 +170,13 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], str], Item]] = {
 
 
 def stored(item: Item) -> Item:
-    """Return ``item`` as the server keeps it: with an id and a status."""
+    """Return ``item`` as stored by the server: with an id and a status."""
     named = {**item, "id": item.get("id") or new_id(PREFIXES[item["type"]])}
     return named if item["type"] == "reasoning" else {"status": "completed", **named}
 
 
 def to_messages(items: Iterable[Item]) -> list[Message]:
-    """Return ``items`` as messages: a text of the model and the calls after it are one, reasoning is none."""
+    """Return ``items`` as messages: a model's text and the calls after it form one, reasoning none."""
     messages: list[Message] = []
     for item in items:
         if item["type"] == "function_call":
@@ -193,14 +193,14 @@ def to_messages(items: Iterable[Item]) -> list[Message]:
 
 
 def text_of(content: str | Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of a content."""
+    """Return the text of content."""
     if isinstance(content, str):
         return content
     return "".join(str(part.get("text") or part.get("refusal") or "") for part in content)
 
 
 def check_order(items: Sequence[Item]) -> None:
-    """Refuse a call without output, an output without call, an item that is there twice, reasoning without sequel."""
+    """Reject a call without output, an output without call, a duplicate item, or reasoning without sequel."""
     waiting: dict[str, None] = {}
     seen: set[str] = set()
     for place, item in enumerate(items):
@@ -223,7 +223,7 @@ def check_order(items: Sequence[Item]) -> None:
 
 
 def _check_sequel(items: Sequence[Item], place: int) -> None:
-    """Refuse reasoning after which the model said and called nothing."""
+    """Reject reasoning that is not followed by text or a call of the model."""
     item = items[place]
     after = items[place + 1] if place + 1 < len(items) else None
     if after is None or after["type"] not in OUTPUTS or after.get("role", "assistant") != "assistant":
@@ -231,12 +231,12 @@ def _check_sequel(items: Sequence[Item], place: int) -> None:
 
 
 def check_reasoning(given: Sequence[Item], kept: Mapping[str, Item], led_to: Mapping[str, str]) -> None:
-    """Refuse reasoning that is known only by its id to a server that did not keep it, and what comes without its own.
+    """Reject reasoning given only by id if the server did not store it, and items without their reasoning.
 
     Args:
         given: The items of the request.
         kept: Every item that the server stores, by id.
-        led_to: Which reasoning an item that the server stores came after, id by id.
+        led_to: The reasoning before each item that the server stores, by id.
     """
     ids = {item.get("id") for item in given}
     for item in given:
@@ -251,7 +251,7 @@ def check_reasoning(given: Sequence[Item], kept: Mapping[str, Item], led_to: Map
 
 
 def not_found(item_id: str) -> Refusal:
-    """Return the refusal of an item that the server does not keep."""
+    """Return the refusal of an item that the server does not have."""
     return Refusal(
         404,
         f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
@@ -266,7 +266,7 @@ def _refused(message: str) -> Refusal:
 
 @dataclass
 class KeptResponse:
-    """A response that was stored."""
+    """A stored response."""
 
     body: dict[str, Any]
     items: tuple[Item, ...]
@@ -284,18 +284,18 @@ class KeptConversation:
     busy: bool = False
 
     def body(self) -> dict[str, Any]:
-        """Return the conversation as the protocol writes it."""
+        """Return the conversation in the protocol's format."""
         return {"id": self.id, "object": "conversation", "created_at": self.created_at, "metadata": self.metadata}
 
 
 class State:
-    """Keeps responses and conversations for as long as the server lives."""
+    """Stores responses and conversations for as long as the server lives."""
 
     def __init__(self) -> None:
         self.items: dict[str, Item] = {}
-        """Every item that is kept, by id."""
+        """Every stored item, by id."""
         self.led_to: dict[str, str] = {}
-        """Which reasoning an item came after, id by id."""
+        """The reasoning before each item, by id."""
         self._responses: dict[str, KeptResponse] = {}
         self._conversations: dict[str, KeptConversation] = {}
         self._lock = threading.Lock()
@@ -303,7 +303,7 @@ class State:
     # --- items
 
     def keep(self, items: Iterable[Item]) -> list[Item]:
-        """Return ``items`` as they are kept, each with its id."""
+        """Return ``items`` as stored, each with its id."""
         kept = [stored(item) for item in items]
         self.items.update((item["id"], item) for item in kept)
         for before, item in pairwise(kept):
@@ -312,7 +312,7 @@ class State:
         return kept
 
     def resolved(self, items: Sequence[Item]) -> list[Item]:
-        """Return ``items`` with what they refer to in the place of references."""
+        """Return ``items`` with references replaced by what they refer to."""
         return [self._referred(item["id"]) if item["type"] == "item_reference" else item for item in items]
 
     def _referred(self, item_id: str) -> Item:
@@ -323,20 +323,20 @@ class State:
     # --- responses
 
     def response(self, response_id: str) -> KeptResponse:
-        """Return a response that was stored."""
+        """Return a stored response."""
         if response_id not in self._responses:
             raise Refusal(404, f"Response with id '{response_id}' not found.", param="id")
         return self._responses[response_id]
 
     def previous(self, response_id: str) -> KeptResponse:
-        """Return the response that another one wants to continue."""
+        """Return the response that another one continues."""
         if response_id not in self._responses:
             message = f"Previous response with id '{response_id}' not found."
             raise Refusal(400, message, param="previous_response_id", code="previous_response_not_found")
         return self._responses[response_id]
 
     def keep_response(self, body: dict[str, Any], items: Sequence[Item]) -> None:
-        """Store a response and what the model saw of it."""
+        """Store a response and what the model saw."""
         self._responses[body["id"]] = KeptResponse(body, tuple(items))
 
     def drop_response(self, response_id: str) -> None:
@@ -359,13 +359,13 @@ class State:
         return self._conversations[conversation_id]
 
     def drop_conversation(self, conversation_id: str) -> None:
-        """Delete a conversation; its items stay, as they do at the vendor's."""
+        """Delete a conversation; its items stay, as with the vendor."""
         self.conversation(conversation_id)
         del self._conversations[conversation_id]
 
     @contextmanager
     def held(self, conversation: KeptConversation | None) -> Iterator[None]:
-        """Let nobody else work on a conversation meanwhile."""
+        """Hold a conversation exclusively."""
         if conversation is None:
             yield
             return

@@ -1,4 +1,4 @@
-"""Read the request for a response strictly: what the vendor answers with 400 is a ``Refusal`` here."""
+"""Parses the request for a response strictly: what the vendor answers with 400 is a ``Refusal`` here."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .items import Item, read_input
 KEYS = ("allowed_callers", "defer_loading", "description", "name", "output_schema", "parameters", "strict", "type")
 NAMESPACE = ("description", "name", "tools", "type")
 SEARCH_OFFLINE = {"type": "web_search", "external_web_access": False}
-"""What a client offers that may not search the web; a script never calls it."""
+"""Offered by clients that may not search the web; a script never calls it."""
 
 
 def read_tools(data: Mapping[str, Any], param: str = "tools", namespace: str = "") -> dict[str, str]:
-    """Return the names of the offered tools, each with its namespace, which is empty for a tool that stands alone."""
+    """Return the names of the offered tools, each with its namespace, which is empty for a top-level tool."""
     names: dict[str, str] = {}
     for number, tool in enumerate(value_of(data, "tools", list, param) or ()):
         place = f"{param}[{number}]"
@@ -37,7 +37,7 @@ def read_tools(data: Mapping[str, Any], param: str = "tools", namespace: str = "
         if kind == "namespace" and not namespace:
             check_known(tool, NAMESPACE, place)
             inner = read_tools(tool, f"{place}.tools", tool_name(tool, f"{place}.name"))
-            names = {**inner, **names}  # a name means the tool that stands alone, or the first that bears it
+            names = {**inner, **names}  # a name means the top-level tool, or else the first with that name
         elif tool != SEARCH_OFFLINE:
             name = _read_tool(tool, kind, place)
             if names.get(name) == namespace:
@@ -57,7 +57,7 @@ def _read_tool(tool: Mapping[str, Any], kind: str, param: str) -> str:
     """Return the name of one tool."""
     if kind != "function":
         raise wrong(f"{param}.type", f"this server runs no tool of type {kind!r}, only functions of the client")
-    name = tool_name(tool, f"{param}.name")  # first, as the form of Chat Completions has it one level deeper
+    name = tool_name(tool, f"{param}.name")  # first, because Chat Completions has it one level deeper
     check_known(tool, KEYS, param)
     value_of(tool, "description", str, f"{param}.description")
     strict = value_of(tool, "strict", bool, f"{param}.strict")
@@ -68,7 +68,7 @@ def _read_tool(tool: Mapping[str, Any], kind: str, param: str) -> str:
 
 
 def _check_parameters(parameters: Mapping[str, Any], param: str, *, strict: bool) -> None:
-    """Refuse parameters that are not a JSON schema of an object, or not one that can be kept to strictly."""
+    """Reject parameters that are not the JSON schema of an object, or unsuitable for strict mode."""
     check_schema(parameters, param)
     if not strict:
         return
@@ -81,7 +81,7 @@ def _check_parameters(parameters: Mapping[str, Any], param: str, *, strict: bool
 
 
 def check_choice(choice: Any, names: Collection[str]) -> None:
-    """Refuse a choice of a tool that is not offered."""
+    """Reject a choice of a tool that is not offered."""
     if choice is None or (isinstance(choice, str) and choice in ("none", "auto")):
         return
     if isinstance(choice, str) and choice not in CHOICES:
@@ -121,7 +121,7 @@ COUNTED = (
     "conversation", "input", "instructions", "model", "parallel_tool_calls", "previous_response_id", "reasoning",
     "text", "tool_choice", "tools", "truncation",
 )  # fmt: skip
-"""What a request to count tokens may hold."""
+"""The allowed keys of a request to count tokens."""
 KNOWN = (
     *COUNTED, "background", "client_metadata", "include", "max_output_tokens", "max_tool_calls", "metadata", "prompt",
     "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "stream",
@@ -136,10 +136,10 @@ MOVED = {
     "functions": "'tools'",
     "function_call": "'tool_choice'",
 }
-"""What Chat Completions calls otherwise."""
+"""Parameters with other names in Chat Completions."""
 SAMPLING = ("temperature", "top_p", "top_logprobs")
 REASONS = re.compile(r"(o\d|gpt-[5-9]|gpt-\d\d)")
-"""Names of models that reason unless asked not to, and therefore take no sampling parameters."""
+"""Names of models that reason by default, and therefore accept no sampling parameters."""
 NEVER_REASONS = re.compile(r"gpt-[34]")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 LEAST_OUTPUT = 16
@@ -152,7 +152,7 @@ class Create:
     model: str
     items: tuple[Item, ...]
     tools: Mapping[str, str]
-    """Name → the namespace that it lies in, or nothing."""
+    """Name → its namespace, or an empty text."""
     instructions: str | None = None
     previous: str | None = None
     """The id of the response that this one continues."""
@@ -165,11 +165,11 @@ class Create:
     encrypted: bool = False
     """Whether its reasoning is returned encrypted."""
     shown: Mapping[str, Any] = field(default_factory=dict)
-    """What the response repeats of the request."""
+    """The parts of the request that the response repeats."""
 
 
 def read_create(body: Any) -> Create:
-    """Return the request in ``body``, or raise ``Refusal`` with the first thing that is wrong."""
+    """Return the request in ``body``; raise ``Refusal`` for the first fault."""
     data = _checked(body, KNOWN)
     model: str = required(data, "model", str, "model")
     _check_not_served(data)
@@ -231,7 +231,7 @@ def _context(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _conversation(data: Mapping[str, Any]) -> str | None:
-    """Return the id of the conversation, which may stand alone or in an object."""
+    """Return the conversation id, given directly or in an object."""
     given = data.get("conversation")
     if isinstance(given, Mapping):
         given = required(given, "id", str, "conversation.id")
@@ -240,7 +240,7 @@ def _conversation(data: Mapping[str, Any]) -> str | None:
 
 
 def _include(data: Mapping[str, Any], model: str) -> tuple[str, ...]:
-    """Return what else the response has to hold; a model that never reasons has nothing to encrypt."""
+    """Return what else the response must include; a model that never reasons has nothing to encrypt."""
     listed = value_of(data, "include", list, "include") or []
     for number, name in enumerate(listed):
         if name not in INCLUDABLE:
@@ -251,7 +251,7 @@ def _include(data: Mapping[str, Any], model: str) -> tuple[str, ...]:
 
 
 def _effort(data: Mapping[str, Any]) -> str | None:
-    """Return how much the model has to think; an object without an effort asks for the model's own."""
+    """Return the reasoning effort; an object without an effort means the model's default."""
     reasoning = value_of(data, "reasoning", Mapping, "reasoning")
     if reasoning is None:
         return None
@@ -261,7 +261,7 @@ def _effort(data: Mapping[str, Any]) -> str | None:
 
 
 def _check_sampling(data: Mapping[str, Any], model: str, effort: str | None) -> None:
-    """Refuse sampling parameters where the model reasons, and impossible ones everywhere."""
+    """Reject sampling parameters if the model reasons, and invalid ones in any case."""
     for name in SAMPLING:
         value = value_of(data, name, float, name)
         if value is not None and REASONS.match(model) and effort != "none":

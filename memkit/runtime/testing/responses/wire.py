@@ -1,4 +1,4 @@
-"""The Responses and Conversations protocol: what each address does, and the items and events of its answers."""
+"""The Responses and Conversations protocol: the action of each address, and the items and events of its answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .request import Create, read_count, read_create
 
 
 def output_items(answer: Answer, request: Create) -> list[Item]:
-    """Return the items that ``answer`` becomes: reasoning where the model reasons, the text, the calls."""
+    """Return the items of ``answer``: reasoning if the model reasons, the text, the calls."""
     items = [_reasoning(request)] if request.reasons else []
     if answer.text or not (answer.calls or answer.stop):
         status = "incomplete" if answer.stop and not answer.calls else "completed"
@@ -79,7 +79,7 @@ def input_tokens(conversation: Conversation) -> int:
 
 
 def response_body(request: Create, answer: Answer, output: Sequence[Item], usage: dict[str, Any]) -> dict[str, Any]:
-    """Return a response that came to its end."""
+    """Return a finished response."""
     now = int(time.time())
     failure = answer.failure
     return {
@@ -102,7 +102,7 @@ def response_body(request: Create, answer: Answer, output: Sequence[Item], usage
 
 
 def events_of(body: dict[str, Any]) -> tuple[str, ...]:
-    """Return the stream that a response becomes, its events numbered."""
+    """Return the event stream of a response, with numbered events."""
     return tuple(event(data["type"], {**data, "sequence_number": number}) for number, data in enumerate(_events(body)))
 
 
@@ -132,7 +132,7 @@ def _events(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _opened(item: Item) -> Item:
-    """Return an item as it stands before its content comes."""
+    """Return an item in its state before its content arrives."""
     if item["type"] == "message":
         return {**item, "status": "in_progress", "content": []}
     return {**item, "status": "in_progress", "arguments": ""} if item["type"] == "function_call" else item
@@ -147,11 +147,11 @@ def _text_events(part: dict[str, Any], place: dict[str, Any]) -> Iterator[dict[s
 
 
 MOST_ITEMS = 20
-"""So many items can be added to a conversation at once."""
+"""The most items that can be added to a conversation at once."""
 
 
 class Responses:
-    """Speaks Responses and Conversations; what it stores lives as long as it does."""
+    """Speaks Responses and Conversations; its storage lives as long as the object."""
 
     base_path = "/v1"
     variables = VARIABLES
@@ -212,7 +212,7 @@ class Responses:
         )
 
     def _items(self, create: Create, kept: KeptConversation | None) -> list[Item]:
-        """Return everything that the model is to see, the oldest first, or raise ``Refusal`` where it does not fit."""
+        """Return everything that the model is to see, oldest first; raise ``Refusal`` if it is inconsistent."""
         before: Sequence[Item] = kept.items if kept is not None else ()
         if create.previous is not None:
             before = self._state.previous(create.previous).items

@@ -1,4 +1,4 @@
-"""A generated project on trial: its own agent, a scripted model, a scratch store, and what every project promises.
+"""A generated project under test: its own agent, a scripted model, a scratch store, and the common promises.
 
-``fixtures`` and ``promises`` need pytest, which a project's ``test`` extra names; nothing else in the runtime does.
+``fixtures`` and ``promises`` need pytest, which is in a project's ``test`` extra; nothing else in the runtime does.
 """

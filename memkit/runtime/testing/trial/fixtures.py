@@ -1,7 +1,7 @@
-"""Fixtures for the tests of a project, as a pytest plugin: name this module in ``pytest_plugins`` of its conftest.
+"""Fixtures for a project's tests, as a pytest plugin: list this module in ``pytest_plugins`` of its conftest.
 
-The variables of a developer's own environment are kept out, and any connection that does not stay on this machine
-fails the test that made it, in the agent's processes too. This is the one module of the runtime that needs pytest.
+The developer's own environment variables are kept out, and any connection that leaves this machine fails the test
+that made it, even in the agent's processes. This is the only module of the runtime that needs pytest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ stay_offline()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell of the mark that some promises carry."""
+    """Register the mark used by some promises."""
     config.addinivalue_line("markers", "process: starts the agent in a process of its own, which is slow")
 
 
@@ -42,13 +42,13 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def own_project() -> Project:
-    """Return the project whose tests these are, as it was compiled from its store."""
+    """Return the project under test, as compiled from its store."""
     return project_of(importlib.import_module("agent"))
 
 
 @pytest.fixture
 def project(own_project: Project, tmp_path: Path) -> Project:
-    """Return the project with policies, domains and tools made for the tests; the store's own may change."""
+    """Return the project with policies, domains and tools made for the tests, since the store's own may change."""
     folder = tmp_path / "compiled"
     folder.mkdir()
     offered = json.loads((own_project.compiled / "settings.json").read_text(encoding="utf-8"))["agent"]
@@ -59,7 +59,7 @@ def project(own_project: Project, tmp_path: Path) -> Project:
 
 @pytest.fixture(scope="session")
 def processes(own_project: Project) -> Iterator[Processes]:
-    """Return what runs the agent in processes of their own."""
+    """Return the runner for agents in separate processes."""
     started = Processes(own_project.folder)
     yield started
     started.close()
@@ -69,7 +69,7 @@ def processes(own_project: Project) -> Iterator[Processes]:
 def talk(
     tmp_path: Path, project: Project, wire: ModelWire, capsys: pytest.CaptureFixture[str], processes: Processes
 ) -> Talk:
-    """Return the agent, with its memory in a scratch folder; ``wire`` is the project's own fixture."""
+    """Return the agent, with its memory in a scratch folder; ``wire`` is a fixture of the project."""
 
     def capture() -> tuple[str, str]:
         printed = capsys.readouterr()
@@ -80,7 +80,7 @@ def talk(
 
 @pytest.fixture
 def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that puts a terminal in place, at which a person types the given lines."""
+    """Return a function that simulates a terminal at which a person types the given lines."""
 
     def typed(*lines: str) -> None:
         monkeypatch.setattr(sys, "stdin", Terminal("".join(f"{line}\n" for line in lines)))

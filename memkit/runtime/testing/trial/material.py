@@ -1,4 +1,4 @@
-"""Policies, a domain and tools for the tests of a project, so that they hold whatever its store says."""
+"""Policies, a domain and tools for a project's tests, which then hold whatever its store contains."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 FAILED = {"status": 500, "message": "out of order", "headers": {"retry-after-ms": "1"}}
-"""A server's failure; clients ask it once more, without waiting long for that."""
+"""A server error; clients retry once, without a long wait."""
 ID = r"\[([0-9A-Za-z]{26})\]"
-"""A record's id as recalled text shows it."""
+"""A record's id as shown in recalled text."""
 
 POLICIES = [
     {
@@ -66,14 +66,14 @@ DOMAIN = {
 
 
 def files(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what takes the place of ``agent/compiled``; the tools that the project's skills chose stay."""
+    """Return the replacement of ``agent/compiled``; the tools that the project's skills chose are kept."""
     return {"policies.json": POLICIES, "domains.json": [DOMAIN], "settings.json": settings(folder, offered)}
 
 
 def settings(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with two tools of their own: one that writes into ``folder``, and one that fails.
+    """Return settings with two extra tools: one that writes to ``folder``, and one that fails.
 
-    After a note that says "fatal", the process of the agent is no more.
+    A note that says "fatal" ends the agent's process.
     """
     write = f"import os, sys; said = sys.stdin.read(); open({str(folder / 'notes')!r}, 'a').write(said)"
     program = f"{write}; 'fatal' in said and os.kill(os.getppid(), 9); print('noted')"
@@ -83,7 +83,7 @@ def settings(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
         "name": "tester",
         "persona": "You are being tested.",
         "user": None,
-        "write": {"extract": "rules"},  # a script answers the conversation, and nothing beside it
+        "write": {"extract": "rules"},  # the script answers the conversation only
         "retrieval": {},
         "context": {"max_tokens": 8000},
         "recall": {},

@@ -1,10 +1,9 @@
-"""New processes for the tests of a project, without waiting seconds for the SDK in each.
+"""New processes for a project's tests, without loading the SDK for seconds in each.
 
-Run as a program, in the project's folder, this module loads the agent, never runs it, and forks a process for each
-order that it reads. So a run starts
-with nothing but the code: whatever it knows of an earlier run, it has from the store. SDKs load parts of themselves
-when they are first used, and the gate compiles its patterns then; what one run had to load or compile, the next is
-forked with.
+Run as a program in the project's folder, this module loads the agent without running it, and forks a process for
+each order that it reads. So a run starts with nothing but the code: whatever it knows of an earlier run, it has from
+the store. SDKs load parts of themselves on first use, and the gate then compiles its patterns; what one run had to
+load or compile is already present in the next fork.
 """
 
 from __future__ import annotations
@@ -32,24 +31,24 @@ from ...memory.words.text import compile_patterns, compiled_patterns
 
 
 class NoMemkit:
-    """Refuses to import memkit: the project has to stand alone."""
+    """Blocks importing memkit: the project has to stand alone."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> None:
-        """Raise ``ImportError`` for memkit and leave everything else to others."""
+        """Raise ``ImportError`` for memkit and leave everything else to other finders."""
         if name.partition(".")[0] == "memkit":
             raise ImportError("memkit must not be needed here")
 
 
 def stay_offline() -> None:
-    """Refuse every connection that leaves this machine, and memkit, for the rest of the process."""
+    """Block every connection that leaves this machine, and memkit, for the rest of the process."""
     sys.addaudithook(_watch)
     sys.meta_path.insert(0, NoMemkit())
-    # Every client reads all certificates when it is made, which is slow, and nothing here speaks TLS.
+    # Every client loads all certificates when it is created, which is slow, and nothing here uses TLS.
     ssl.SSLContext.load_verify_locations = _read_none  # type: ignore[method-assign]
 
 
 def _read_none(*_: object, **__: object) -> None:
-    """Take no certificates."""
+    """Load no certificates."""
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
@@ -75,14 +74,14 @@ def _is_loopback(host: object) -> bool:
 
 
 SECONDS = 60
-"""How long a run may take before it is ended."""
+"""The time limit of a run, in seconds."""
 CRASHED = 70
 MODULE = "memkit_runtime.testing.trial.processes"
-"""This module, as a project imports it."""
+"""The name under which a project imports this module."""
 
 
 class Processes:
-    """Runs the agent in processes of their own; what they are forked from starts with the first."""
+    """Runs the agent in separate processes; the process that they are forked from starts with the first."""
 
     def __init__(self, project: Path, environment: Mapping[str, str] | None = None) -> None:
         """Take the folder of a project, and the environment to fork from (default: that of this process)."""
@@ -93,7 +92,7 @@ class Processes:
     def run(
         self, arguments: Sequence[str], folder: Path, compiled: Path, environment: Mapping[str, str]
     ) -> tuple[int, str, str]:
-        """Run one command line in ``folder`` and return its exit code and what it printed."""
+        """Run one command line in ``folder`` and return its exit code and output."""
         order = {
             "arguments": list(arguments),
             "folder": str(folder),
@@ -110,7 +109,7 @@ class Processes:
         return int(code), printed, told
 
     def close(self) -> None:
-        """End what the processes are forked from."""
+        """End the process that the others are forked from."""
         if self._source is not None:
             self._source.communicate()
 
@@ -129,7 +128,7 @@ class Processes:
 
 
 def serve() -> None:
-    """Load the agent, and run every order that is read in a fork of this process."""
+    """Load the agent, and run each order that is read in a fork of this process."""
     sys.path.insert(0, str(Path.cwd()))
     stay_offline()
     project = project_of(importlib.import_module("agent"))
@@ -138,7 +137,7 @@ def serve() -> None:
         order = json.loads(line)
         imported = Path(order["folder"], "imported")
         imported.unlink(missing_ok=True)
-        gc.freeze()  # a fork that looked for garbage among what was loaded would copy all of it
+        gc.freeze()  # garbage collection in a fork would copy all of the loaded objects
         child = os.fork()
         if child == 0:
             _carry_out(order, project)
@@ -155,18 +154,18 @@ def _load(names: Iterable[str]) -> None:
     """Import the packages that a run imported, but nothing of the project itself."""
     for name in names:
         if name not in sys.modules:
-            with contextlib.suppress(Exception):  # what can only be imported by another module comes with that one
+            with contextlib.suppress(Exception):  # a module that only another module can import comes with that one
                 importlib.import_module(name)
 
 
 def _imported(project: Project) -> list[str]:
-    """Return the modules of this process that are not the project's own."""
+    """Return the modules in this process that are not the project's own."""
     places = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.copy().items()}
     return [name for name, place in places.items() if place and not place.startswith(str(project.folder))]
 
 
 def _carry_out(order: Mapping[str, Any], project: Project) -> NoReturn:
-    """Run the command line of ``order`` where and as it says, and end this process with the exit code."""
+    """Run the command line of ``order`` as specified, and end this process with its exit code."""
     signal.alarm(SECONDS)
     os.environ.clear()
     os.environ.update(order["environment"])
@@ -177,7 +176,7 @@ def _carry_out(order: Mapping[str, Any], project: Project) -> NoReturn:
     code = CRASHED
     try:
         code = run(replace(project, compiled=Path(order["compiled"])), order["arguments"])
-    finally:  # whatever happened, nothing may return into the loop of the process that this one was forked from
+    finally:  # in no case may this return into the loop of the parent process
         if sys.exception() is not None:
             traceback.print_exc()
         sys.stdout.flush()

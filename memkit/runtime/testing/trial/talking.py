@@ -1,4 +1,4 @@
-"""An agent on trial: a project's own agent against a model that plays a script, in a scratch store."""
+"""An agent under test: a project's own agent against a model that plays a script, in a scratch store."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OWN_VARIABLES = (
     "MODEL",
     "CONTEXT_",
 )
-"""Beginnings of variables that a developer may have set, and that have to stay out of a test."""
+"""Prefixes of variables that a developer may have set, and that must be kept out of a test."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class ModelWire:
     """How a target reaches its model."""
 
     protocol: str
-    """What the scripted server speaks."""
+    """The protocol of the scripted server."""
 
     @property
     def streams(self) -> bool:
-        """Return whether the agent asks for its answers in a stream."""
+        """Return whether the agent requests streamed answers."""
         return self.protocol != "assistants"
 
     @property
     def vendor(self) -> Vendor:
-        """Return whose variables name the server."""
+        """Return the vendor whose variables name the server."""
         return ANTHROPIC if self.protocol == "anthropic" else OPENAI
 
     def variables(self, base_url: str) -> dict[str, str]:
@@ -60,7 +60,7 @@ class ModelWire:
 
 @dataclass(frozen=True)
 class ProjectReply:
-    """What one run of the agent printed."""
+    """The output of one run of the agent."""
 
     code: int
     envelopes: tuple[Mapping[str, Any], ...]
@@ -68,7 +68,7 @@ class ProjectReply:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """Return the data of the only turn; a failed run is told with its messages."""
+        """Return the data of the only turn; a failed run is reported with its messages."""
         assert self.code == 0, f"exit {self.code}: {self.errors} {self.envelopes}"
         (envelope,) = self.envelopes
         data: Mapping[str, Any] = envelope["data"]
@@ -76,7 +76,7 @@ class ProjectReply:
 
     @property
     def message(self) -> str:
-        """Return what the agent said."""
+        """Return the agent's words."""
         return str(self.data["message"])
 
     @property
@@ -103,13 +103,13 @@ class Talk:
         self.asked: list[Conversation] = []
         """What the model was asked to continue in the last run, request by request, whatever the protocol."""
         self.sent: list[Any] = []
-        """The bodies of the same requests, in the terms of the protocol."""
+        """The bodies of the same requests, in the protocol's own format."""
         self._capture = capture
         self._processes = processes
 
     @property
     def state(self) -> Path:
-        """Return the folder of what this clone of the store is in the middle of."""
+        """Return the folder of work in progress of this clone of the store."""
         return state_folder(self.store)
 
     def __call__(
@@ -123,7 +123,7 @@ class Talk:
     def elsewhere(
         self, text: str, script: Any, *arguments: str, user: str | None = "ada", **variables: str
     ) -> ProjectReply:
-        """Answer one turn in a process of its own."""
+        """Answer one turn in a separate process."""
         with self.model(script) as server:
             environment = {**os.environ, **self.variables(server.base_url), **variables}
             done = self._processes.run(line(text, arguments, user), self.folder, self.project.compiled, environment)
@@ -145,20 +145,20 @@ class Talk:
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def system_prompts(self) -> list[str]:
-        """Return what every request of the last run said in the name of the system."""
+        """Return the system text of every request in the last run."""
         return [spoken(conversation, "system") for conversation in self.asked]
 
     def words(self) -> list[str]:
-        """Return what every request of the last run held besides the system's words."""
+        """Return the other text of every request in the last run."""
         return [spoken(conversation, "user", "assistant", "tool") for conversation in self.asked]
 
     def results(self) -> list[str]:
-        """Return every tool result that the last request of the last run carried."""
+        """Return every tool result in the last request of the last run."""
         return [message.text for message in self.asked[-1].messages if message.role == "tool"]
 
     @contextmanager
     def model(self, script: Any) -> Iterator[FakeServer]:
-        """Serve a model that plays ``script``, and take note of what it was asked."""
+        """Serve a model that plays ``script``, recording what it was asked."""
         with FakeServer(self.wire.protocol, script) as server:
             yield server
         self.asked = server.asked
@@ -172,7 +172,7 @@ class Talk:
 
 
 def spoken(conversation: Conversation, *roles: str) -> str:
-    """Return the texts of the messages that have one of ``roles``."""
+    """Return the texts of the messages with one of ``roles``."""
     return "\n".join(message.text for message in conversation.messages if message.role in roles)
 
 
@@ -183,7 +183,7 @@ def line(text: str, arguments: Sequence[str], user: str | None) -> list[str]:
 
 
 def read_reply(code: int, result: str, errors: str) -> ProjectReply:
-    """Return what a run printed; a trace is never an answer."""
+    """Return the output of a run; a traceback never counts as an answer."""
     assert "Traceback" not in errors, errors
     return ProjectReply(code, tuple(json.loads(line) for line in result.splitlines()), errors)
 
@@ -192,5 +192,5 @@ class Terminal(io.StringIO):
     """A stream with a person at the other end."""
 
     def isatty(self) -> bool:
-        """Return that somebody is there."""
+        """Return True: somebody is there."""
         return True
