@@ -14,7 +14,7 @@ from memkit_runtime.host.rooms import Rooms
 from agent.claude_actor import ClaudeActor
 from agent.workplace import open_workplace
 
-# What a person can act on is told by this package, in one line.
+# This package reports, in one line, what a person can act on.
 logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
 
 

@@ -1,4 +1,4 @@
-"""What the command line tells of a run, put together to the messages that the rooms know."""
+"""Assembles the output of the command line into the rooms' messages."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, ToolResultBlock, ToolUseBlock, UserMessage
 
 SYNTHETIC = "<synthetic>"
-"""The model to which the command line ascribes what it says itself, errors above all."""
+"""The model to which the command line attributes its own messages, mainly errors."""
 UNPARSED = "__unparsedToolInput"
-"""The key under which it hands on arguments that are no JSON."""
+"""The key under which it passes on arguments that are not JSON."""
 SIGHT = 2.0
-"""Seconds in which a call that a hook is asked about has to be read from the stream, which told of it before."""
+"""Seconds to find the call that a hook is asked about in the stream, which announced it earlier."""
 
 
 @dataclass
 class Call:
-    """One call of the model, with what came of it."""
+    """One call of the model, with its result."""
 
     id: str
     name: str
-    """As the model wrote it."""
+    """As written by the model."""
     given: Any
-    """The arguments: a mapping, or what the model sent in its place."""
+    """The arguments: a mapping, or what the model sent instead."""
     result: str | None = None
     """What the command line told the model."""
     refusal: str | None = None
@@ -45,12 +45,12 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Return what the model said."""
+        """Return the text of the answer."""
         return "".join(self.texts)
 
 
 class Exchange:
-    """Follows a run; hands on each answer with calls as soon as all of them have their results."""
+    """Follows a run; passes on each answer with calls as soon as all of them have results."""
 
     def __init__(self, hand_on: Callable[[Answer], None]) -> None:
         self.result: ResultMessage | None = None
@@ -66,7 +66,7 @@ class Exchange:
     async def seen(self, call_id: str | None, name: str, given: Any) -> Call:
         """Return the call that a hook is asked about, with the arguments as the model sent them.
 
-        The hook is given an object in any case; the stream, which is read beside it, says what it was.
+        The hook always receives an object; the stream, which is read in parallel, has the original.
         """
         clock = asyncio.get_running_loop().time
         deadline = clock() + SIGHT
@@ -75,11 +75,11 @@ class Exchange:
         return call or self._noted(Call(str(call_id), name, given))
 
     def call(self, call_id: str | None) -> Call | None:
-        """Return a call of the answer that arrives, None where it has not come yet."""
+        """Return a call of the arriving answer, None if it is not there yet."""
         return next((call for call in self._answer.calls if call.id == call_id), None)
 
     def take(self, message: object) -> None:
-        """Take in what the command line tells next."""
+        """Process the next message of the command line."""
         if isinstance(message, AssistantMessage) and message.model != SYNTHETIC:
             self._take_answer(message)
         elif isinstance(message, UserMessage):
@@ -113,7 +113,7 @@ class Exchange:
 
 
 def as_sent(given: Any) -> Any:
-    """Return arguments as the model sent them, where the command line wrapped them up because they are no JSON."""
+    """Return arguments as the model sent them, unwrapping what the command line wrapped because it is not JSON."""
     wrapped = given.get(UNPARSED) if isinstance(given, dict) else None
     return wrapped.get("raw", "") if isinstance(wrapped, dict) else given
 
@@ -125,7 +125,7 @@ def _results(message: UserMessage) -> Iterator[tuple[str, str]]:
 
 
 def text_of(content: Any) -> str:
-    """Return the text of a tool's result, which is a text or a list of parts."""
+    """Return the text of a tool's result, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()

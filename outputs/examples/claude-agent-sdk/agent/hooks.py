@@ -1,4 +1,4 @@
-"""What happens around a tool: the policies before it, core memory and the bound of the window after it."""
+"""Hooks around a tool: the policies before it, core memory and the window limit after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TOO_MANY = "Not run: too many calls in one turn. Answer without tools."
 A_DAY = 24 * 60 * 60.0
-"""Seconds that a person may think about a question; the command line would wait for one minute, and go on."""
+"""Seconds that a person may think about a question; by default the command line waits one minute and continues."""
 
 
 def hooks_of(actor: ClaudeActor) -> dict[HookEvent, list[HookMatcher]]:
@@ -29,7 +29,7 @@ def hooks_of(actor: ClaudeActor) -> dict[HookEvent, list[HookMatcher]]:
         return _gate(actor, await actor.exchange.seen(call_id, asked["tool_name"], asked["tool_input"]))
 
     async def after(data: HookInput, call_id: str | None, context: HookContext) -> SyncHookJSONOutput:
-        """Show what became of core memory, and end the run where the window is full."""
+        """Show changed core memory, and end the run if the window is full."""
         done: Mapping[str, Any] = {**data}
         call = await actor.exchange.seen(call_id, done["tool_name"], done["tool_input"])
         call.ran = True
@@ -43,13 +43,13 @@ def hooks_of(actor: ClaudeActor) -> dict[HookEvent, list[HookMatcher]]:
 
 
 def _gate(actor: ClaudeActor, call: Call) -> SyncHookJSONOutput:
-    """Return whether a call may run; there is no waiting in here, so calls are judged one after another."""
+    """Return whether a call may run; nothing is awaited in here, so calls are judged one after another."""
     name = own_name(call.name)
     actor.window.gather(call.given)
     if actor.number_call() > actor.most_calls:
         return _denied(call, TOO_MANY)
     if not isinstance(call.given, Mapping):
-        # No server takes such a call back, so the answer is not sent as it stands.
+        # No server accepts such a call back, so the answer is not sent as it is.
         actor.begin_anew = True
         return {**_denied(call, actor.toolbox.call(name, str(call.given)).text), "continue_": False}
     objection = actor.toolbox.objection(name, call.given)
@@ -59,7 +59,7 @@ def _gate(actor: ClaudeActor, call: Call) -> SyncHookJSONOutput:
     given = actor.toolbox.given(name, call.given)
     if given is None or given == call.given:
         return {}
-    # Judged as it will run: the SDK checks arguments against the schema before the tool reads what they mean.
+    # Judged as it will run: the SDK checks arguments against the schema before the tool interprets them.
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",

@@ -11,11 +11,11 @@ from memkit_runtime.loop.interface import ToolSpec
 
 SERVER = "memory"
 PREFIX = f"mcp__{SERVER}__"
-"""What the names of its tools begin with where the model sees them."""
+"""The prefix of their names as seen by the model."""
 READING = frozenset({"archival_memory_search", "conversation_search"})
-"""Tools that change nothing, so that the command line runs several calls of them at a time."""
+"""Tools that change nothing, so that the command line runs several of their calls at a time."""
 INLINE = 500_000
-"""Characters of a result that stay in the conversation; the command line puts longer ones into a file."""
+"""The most characters of a result that stay in the conversation; the command line puts longer ones into a file."""
 
 
 def server_of(toolbox: Tools) -> McpSdkServerConfig:
@@ -39,13 +39,13 @@ def own_name(name: str) -> str:
 
 def _tool(toolbox: Tools, spec: ToolSpec) -> SdkMcpTool[Any]:
     hints = ToolAnnotations(readOnlyHint=spec.name in READING, maxResultSizeChars=INLINE)
-    # Without properties the SDK would take the schema for a list of names and types. What a schema does not know
-    # reaches the toolbox, which says what it makes of it.
+    # Without properties the SDK would read the schema as a list of names and types. Arguments outside of the schema
+    # reach the toolbox, which decides what to do with them.
     schema = {"properties": {}, **spec.parameters, "type": "object", "additionalProperties": True}
 
     @tool(spec.name, spec.description, schema, annotations=hints)
     async def run(args: dict[str, Any]) -> dict[str, Any]:
-        """Run a call that the hook let pass; one that comes around the hook is judged here."""
+        """Run a call that the hook allowed; one that bypassed the hook is judged here."""
         outcome = await asyncio.to_thread(toolbox.execute, spec.name, args)
         return {"content": [{"type": "text", "text": outcome.text}]}
 

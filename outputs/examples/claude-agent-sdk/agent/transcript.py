@@ -1,7 +1,7 @@
 """The main context as a session that the command line resumes.
 
-The command line keeps a session of its own, which only grows, and would go on with the prompt of its first turn. So it
-is given a new one for every turn: what the main context still holds, in the order and the roles in which it was said.
+The command line's own session only grows, and would continue with the prompt of its first turn. So it gets
+a new one for every turn: the current main context, in the original order and roles.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memkit_runtime.memory.gate.secrets import masked_tree
 from agent.tools import PREFIX
 
 EARLIER = "(What was said before stands in the summary.)"
-"""In the place of the user's words in front of an answer that outlived them; a conversation begins with the user."""
+"""Replaces the user's words before an answer that outlived them; a conversation begins with the user."""
 
 
 class MainContextStore:
@@ -30,10 +30,10 @@ class MainContextStore:
         self._names = {name: f"{PREFIX}{name}" for name in offered}
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
-        """Drop what happens in the run: the main context takes it in by itself."""
+        """Discard what happens in the run: the main context records it itself."""
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
-        """Return the messages as entries of a transcript, each naming the one before."""
+        """Return the messages as entries of a transcript, each naming its predecessor."""
         entries: list[Any] = []
         parent: str | None = None
         for message in to_wire(self._messages, self._names):
@@ -52,12 +52,12 @@ class MainContextStore:
 
 
 def store_of(messages: Sequence[Message], offered: Sequence[str]) -> SessionStore:
-    """Return the store of ``messages``; the SDK looks for what a store can do, and needs no more than this one can."""
+    """Return the store of ``messages``; the SDK checks a store's abilities, and needs no more than these."""
     return cast(SessionStore, MainContextStore(messages, offered))
 
 
 def to_wire(messages: Sequence[Message], names: dict[str, str]) -> list[dict[str, Any]]:
-    """Return ``messages`` in the form of the protocol: calls and results are blocks, and the user begins."""
+    """Return ``messages`` in the protocol's format: calls and results are blocks, and the user begins."""
     wire: list[dict[str, Any]] = []
     for message in messages:
         role, blocks = "assistant" if message["role"] == "assistant" else "user", list(_blocks(message, names))
@@ -73,7 +73,7 @@ def to_wire(messages: Sequence[Message], names: dict[str, str]) -> list[dict[str
 
 
 def blocks_of(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return what ``messages`` of the user say, as the content of one message."""
+    """Return the content of one message with what ``messages`` of the user say."""
     return [block for message in messages for block in _blocks(message, {})]
 
 

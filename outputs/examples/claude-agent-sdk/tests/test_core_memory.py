@@ -1,4 +1,4 @@
-"""Core memory inside a turn, whose system prompt the SDK makes once."""
+"""Core memory within a turn, whose system prompt the SDK makes only once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NOTE = {"tool": "note", "args": {"text": "milk"}}
 
 
 def test_core_memory_is_shown_anew_inside_the_turn_once(talk: Talk) -> None:
-    """After a change the next request holds the sections as they are now, and the request behind it not once more."""
+    """After a change the next request contains the current sections, and the request after it does not repeat them."""
     script = [{"tool": "core_memory_append", "args": {"section": "human", "text": "I work at sea"}}, NOTE, "Good."]
 
     talk("I work at sea", script, "--consent")

@@ -1,7 +1,7 @@
-"""What the README promises, kept with Claude Agent SDK: the real package against a scripted model.
+"""The promises of the README, tested for Claude Agent SDK: the real package against a scripted model.
 
-Each class is a set of tests that every project passes (``memkit_runtime/testing/trial/promises.py``). Where yours is to
-do something else, override the test that says otherwise.
+Each class is a set of tests that every project passes (``memkit_runtime/testing/trial/promises.py``). If your project
+is to behave differently, override the test in question.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class TestTerminal(promises.Terminal):
 
 
 class TestSessions(promises.Sessions):
-    """A session goes on in a new process, after a kill too; the main context stays bounded."""
+    """A session continues in a new process, even after a kill; the main context stays bounded."""
 
 
 class TestPlanning(promises.Planning):
-    """A plan, a proposal that is accepted, a proposal that is rejected."""
+    """A plan, an accepted proposal, a rejected proposal."""
 
 
 class TestFailures(promises.Failures):
-    """Tool failure, broken arguments, a model that loops, server 500, time-out, broken stream."""
+    """Tool failure, broken arguments, a looping model, server error 500, time-out, broken stream."""
 
 
 class TestStanding(promises.Standing):

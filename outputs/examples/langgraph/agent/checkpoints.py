@@ -1,4 +1,4 @@
-"""Where a session's steps are kept: on disk once the user has agreed, in this process until then."""
+"""Storage for a session's steps: on disk once the user has agreed, in this process until then."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FOLDER = "langgraph"
 
 
 def path_of(state_folder: Path, user_id: str, session_id: str) -> Path:
-    """Return where the steps of a session are kept, a file of its own."""
+    """Return the file for the steps of a session."""
     return state_file(state_folder / FOLDER, user_id, session_id, ".sqlite")
 
 
 class Checkpoints:
-    """The savers of one session; opens the file only when something may be kept in it."""
+    """The savers of one session; opens the file only when something may be stored in it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -41,7 +41,7 @@ class Checkpoints:
         return self._durable
 
     def keep_newest(self) -> None:
-        """Drop the steps before the newest, which hold what has left the prompt since."""
+        """Delete the steps before the newest, which contain what has left the prompt since."""
         if self._connection is None:
             return
         with self._connection as connection:
@@ -50,7 +50,7 @@ class Checkpoints:
                 connection.execute(older)
 
     def forget(self) -> None:
-        """Take the session off the disk, to the last byte."""
+        """Delete the session from disk completely."""
         self.close()
         remove_database(self._path)
 

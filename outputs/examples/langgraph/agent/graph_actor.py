@@ -1,4 +1,4 @@
-"""The loop of the rooms with a LangGraph agent in the place where the model and its tools run."""
+"""The loop of the rooms with a LangGraph agent in place of the model and its tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agent.middleware import middleware_of
 from agent.tools import tools_of
 
 STEPS_PER_CALL = 8
-"""Graph steps that one model call and its tools take at most, middleware included."""
+"""The most graph steps for one model call and its tools, including middleware."""
 
 
 class GraphActor(SdkActor):
@@ -45,10 +45,10 @@ class GraphActor(SdkActor):
         """Run the graph until the model answers."""
         self._follow_consent()
         opening = self.transcript.adopt(HumanMessage(words))
-        # LangChain uploads what is said to LangSmith where a developer's environment asks for that.
+        # LangChain uploads conversations to LangSmith if a developer's environment asks for it.
         with clear_faults(self._endpoint, openai), tracing_context(enabled=False):
-            # The calls of one answer are made in its order, so that what one brings taints those after it and no other.
-            # `stream` in the modes custom and messages holds one worker itself: with 1 it would wait for ever.
+            # The calls of one answer run in order, so that what one brings taints only those after it.
+            # `stream` in the modes custom and messages occupies a worker itself: with 1 it would wait for ever.
             state = self._graph.invoke(
                 {"messages": [opening], "turn": self.turn.id}, {**self._config, "max_concurrency": 1}
             )
@@ -57,7 +57,7 @@ class GraphActor(SdkActor):
         return self.reply(said)
 
     def keep(self, message: str) -> None:
-        """Take in what the user was told: it may say more than what the model said, such as which writes there were."""
+        """Take in what the user was told, which may be more than the model said, such as the writes."""
         if message:
             self._graph.update_state(self._config, {"messages": [self._told(message)]}, as_node="model")
         self._checkpoints.keep_newest()
@@ -77,7 +77,7 @@ class GraphActor(SdkActor):
         )
 
     def take_up(self) -> int:
-        """Put a session that was checkpointed back into the main context, and return how many turns it has had."""
+        """Restore a checkpointed session into the main context, and return its number of turns."""
         values = self._graph.get_state(self._config).values
         if values.get("messages"):
             self.transcript.restore(values["messages"], values.get("summary", ""))

@@ -1,4 +1,4 @@
-"""Keep the graph's message list in step with the main context, which decides what stays in the prompt."""
+"""Synchronises the graph's message list with the main context, which decides what stays in the prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent.messages import answered, from_langchain
 
 
 class Journal:
-    """Knows every message of the graph that the main context was told about."""
+    """Knows every message of the graph that the main context has received."""
 
     def __init__(self, main: MainContext, add: Callable[[Any], None]) -> None:
         self._main = main
@@ -22,19 +22,19 @@ class Journal:
         self._known: dict[str, BaseMessage] = {}
 
     def restore(self, messages: Sequence[BaseMessage], summary: str) -> None:
-        """Put a checkpointed session into the main context."""
+        """Restore a checkpointed session into the main context."""
         complete = [self._named(message) for message in answered(list(messages))]
         self._main.restore([from_langchain(message) for message in complete], summary)
 
     def adopt(self, message: BaseMessage) -> BaseMessage:
-        """Give ``message`` an id that the newest message of the main context, which is the same, carries too."""
+        """Give ``message`` an id shared with the newest message of the main context, which is the same."""
         named = self._named(message)
         if self._main.messages:
             self._main.messages[-1]["id"] = named.id
         return named
 
     def follow(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-        """Tell the main context what is new and return what changes the graph's list to what is left."""
+        """Send new messages to the main context and return the changes that reduce the graph's list to what is left."""
         for message in messages:
             if message.id not in self._known:
                 self._add(from_langchain(self._named(message)))

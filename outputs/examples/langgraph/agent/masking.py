@@ -1,4 +1,4 @@
-"""What a checkpoint keeps of a message: its text without keys, passwords and numbers that are nobody's business."""
+"""The form of a message in a checkpoint: its text without keys, passwords and personal numbers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from memkit_runtime.memory.gate.secrets import masked_tree
 
 
 class MaskingSerializer(JsonPlusSerializer):
-    """Writes checkpoints as LangGraph does, with every message masked first; the running graph keeps the originals."""
+    """Writes checkpoints like LangGraph, with every message masked first; the running graph keeps the originals."""
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Return the masked object in LangGraph's form."""
+        """Return the masked object in LangGraph's format."""
         return super().dumps_typed(without_secrets(obj))
 
 
 def without_secrets(value: Any) -> Any:
-    """Return ``value`` with every message in it masked; everything else stays as it is."""
+    """Return ``value`` with every message in it masked; everything else is unchanged."""
     if isinstance(value, BaseMessage):
         return _masked_message(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""LangChain's messages and those of the rooms, each as the other."""
+"""Conversion between LangChain's messages and those of the rooms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CALLS = ("tool_calls", "invalid_tool_calls")
 
 
 def from_langchain(message: BaseMessage) -> dict[str, Any]:
-    """Return ``message`` as the rooms write it, with its id, by which the graph's state is kept in step."""
+    """Return ``message`` in the rooms' format, with the id that links it to the graph's state."""
     if isinstance(message, AIMessage):
         calls = calls_of(message)
         said = {"role": "assistant", "content": message.text, "id": message.id}
@@ -25,7 +25,7 @@ def from_langchain(message: BaseMessage) -> dict[str, Any]:
 
 
 def to_langchain(message: Message) -> BaseMessage:
-    """Return ``message`` of the rooms as LangChain writes it."""
+    """Return ``message`` of the rooms in LangChain's format."""
     role, content = message["role"], message.get("content") or ""
     if role == "assistant":
         calls: list[Any] = [{**call, "name": sendable_name(call["name"])} for call in message.get("tool_calls") or ()]
@@ -36,16 +36,16 @@ def to_langchain(message: Message) -> BaseMessage:
 
 
 def calls_of(message: AIMessage) -> list[CallData]:
-    """Return every tool call of ``message``; one whose arguments were no JSON stands there without arguments."""
+    """Return every tool call of ``message``; one with invalid JSON appears without arguments."""
     whole = [CallData(id=str(call["id"]), name=call["name"], args=call["args"]) for call in message.tool_calls]
     broken = [CallData(id=str(call["id"]), name=call["name"] or "", args={}) for call in message.invalid_tool_calls]
     return [*whole, *broken]
 
 
 def sendable(message: BaseMessage) -> BaseMessage:
-    """Return an answer as it can be sent back: whole text, and an id of its own for every tool call.
+    """Return an answer in a form that can be sent back: valid text, and a unique id for every tool call.
 
-    Some servers count their calls anew in every answer, or not at all.
+    Some servers restart their call ids in every answer, or send none.
     """
     if not isinstance(message, AIMessage):
         return message
@@ -56,7 +56,7 @@ def sendable(message: BaseMessage) -> BaseMessage:
 
 
 def answered(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Return ``messages`` with an answer to every tool call; a run that was killed leaves calls without one."""
+    """Return ``messages`` with an answer to every tool call; a killed run leaves calls without one."""
     known = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
     complete: list[BaseMessage] = []
     for message in messages:

@@ -1,4 +1,4 @@
-"""What happens around the model and the tools: the prompt, the bound on calls, and the policies."""
+"""Middleware around the model and the tools: the prompt, the limit on calls, and the policies."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class ContextState(AgentState[Any]):
-    """What a checkpoint keeps besides the messages."""
+    """What a checkpoint stores besides the messages."""
 
     summary: NotRequired[str]
-    """Of the messages that were paged out."""
+    """The summary of the messages that were paged out."""
     turn: NotRequired[int]
 
 
@@ -44,7 +44,7 @@ def middleware_of(actor: GraphActor) -> list[AgentMiddleware[Any, Any, Any]]:
 def _paging(actor: GraphActor) -> Any:
     @before_model(state_schema=ContextState)
     def page(state: ContextState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Take what is new into the main context, and take out of the graph what was paged out."""
+        """Add new messages to the main context, and remove paged-out ones from the graph."""
         changes = actor.transcript.follow(state["messages"])
         return {"messages": changes, "summary": actor.rooms.main.summary}
 
@@ -54,7 +54,7 @@ def _paging(actor: GraphActor) -> Any:
 def _core_prompt(actor: GraphActor) -> Any:
     @dynamic_prompt
     def core_prompt(request: ModelRequest[Any]) -> str:
-        """Render persona, policies and core memory anew before every call of the model."""
+        """Render persona, policies and core memory again before every model call."""
         return str(actor.prompt()[0]["content"])
 
     return core_prompt
@@ -65,7 +65,7 @@ def _bounded_context(actor: GraphActor) -> Any:
     def bounded(
         request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Show the model the main context; at the bound on tool calls it has to answer without any."""
+        """Show the model the main context; at the limit on tool calls it has to answer without tools."""
         messages: list[Any] = [to_langchain(message) for message in actor.prompt()[1:]]
         tools = request.tools if actor.may_call() else []
         response = handler(request.override(messages=messages, tools=tools))
@@ -78,7 +78,7 @@ def _bounded_context(actor: GraphActor) -> Any:
 def _broken_calls(actor: GraphActor) -> Any:
     @after_model(can_jump_to=["model", "end"])
     def answer_broken_calls(state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Answer calls whose arguments are no JSON, and drop calls that come after the bound."""
+        """Answer calls with invalid JSON arguments, and drop calls beyond the limit."""
         last = state["messages"][-1]
         if not isinstance(last, AIMessage) or not (last.tool_calls or last.invalid_tool_calls):
             return None

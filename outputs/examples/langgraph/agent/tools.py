@@ -9,7 +9,7 @@ from memkit_runtime.loop.core import Tools
 
 
 def tools_of(toolbox: Tools) -> list[BaseTool]:
-    """Return every tool that a model may call; the toolbox checks the arguments, so the schema is passed on as it is."""
+    """Return every tool that a model may call; the toolbox checks the arguments, so the schema is passed on as is."""
     return [
         StructuredTool(
             name=spec.name,

@@ -1,4 +1,4 @@
-"""What the tests share: the agent for LangGraph, a scripted model on loopback, and a watch over the network."""
+"""Shared by the tests: the agent for LangGraph, a scripted model on loopback, and a guard over the network."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ pytest_plugins = ["memkit_runtime.testing.trial.fixtures"]
 
 @pytest.fixture(scope="session")
 def wire() -> ModelWire:
-    """Return what the scripted model speaks, which is what the agent speaks."""
+    """Return the protocol of the scripted model, which is the agent's."""
     return ModelWire("chat")

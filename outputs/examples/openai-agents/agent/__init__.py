@@ -1,6 +1,6 @@
 """The agent of this project: the rooms of memkit_runtime, wired to OpenAI Agents SDK."""
 
 NAME = "example"
-"""What people call this project."""
+"""The display name of this project."""
 MODEL = "gpt-5.4-mini"
-"""The model to ask where the environment names none."""
+"""The model to use if the environment names none."""

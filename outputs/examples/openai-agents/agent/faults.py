@@ -13,7 +13,7 @@ from memkit_runtime.host.sessions import CannotServe
 
 @contextmanager
 def clear_run_faults(endpoint: Endpoint) -> Iterator[None]:
-    """Turn a failure of the server, or an answer that the SDK cannot use, into an ``CannotServe``."""
+    """Turn a failure of the server, or an answer that the SDK cannot use, into a ``CannotServe``."""
     with clear_faults(endpoint, openai):
         try:
             yield

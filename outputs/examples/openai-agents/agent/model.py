@@ -1,4 +1,4 @@
-"""The model, asked over Chat Completions."""
+"""The model, served over Chat Completions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SETTINGS = ModelSettings()
 
 
 class AgentModel(OpenAIChatCompletionsModel):
-    """Asks the endpoint, and tidies the answer before the runner sees it."""
+    """Calls the endpoint, and tidies the answer before the runner sees it."""
 
     def __init__(self, endpoint: Endpoint, client: AsyncOpenAI) -> None:
         super().__init__(endpoint.model, openai_client=client)
         self._endpoint = endpoint
 
     async def stream_response(self, *parts: Any, **more: Any) -> AsyncIterator[TResponseStreamEvent]:
-        """Yield what the SDK yields; the last event, which the runner acts on, is tidy."""
+        """Yield the SDK's events; the last one, on which the runner acts, is tidied."""
         arrived = False
         with readable(self._endpoint):
             answer: Any = super().stream_response(*parts, **more)

@@ -1,4 +1,4 @@
-"""Answers in a form that can be sent back, whatever a server made of them."""
+"""Brings a server's answers into a form that can be sent back."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from openai.types.responses import (
 
 
 def tidy(response: Response) -> None:
-    """Give every call an id of its own, and put text and arguments into a form that is text.
+    """Give every call a unique id, and make text and arguments valid text.
 
-    Some servers count their calls anew in every answer, or not at all; the SDK runs no two calls of one id.
+    Some servers restart their call ids in every answer, or send none; the SDK runs no two calls with the same id.
 
     Raises:
-        TypeError: The answer holds something of another shape than the protocol's.
+        TypeError: The answer contains something that does not follow the protocol.
     """
     for item in response.output:
         if not isinstance(item, BaseModel):  # the client passes on whatever a server sends
@@ -36,6 +36,6 @@ def tidy(response: Response) -> None:
 
 
 def _said(part: ResponseOutputText | ResponseOutputRefusal) -> ResponseOutputText | ResponseOutputRefusal:
-    """Return a part as text; for the SDK a refusal is no answer but an error."""
+    """Return a part as text; the SDK treats a refusal as an error rather than an answer."""
     text = part.text if isinstance(part, ResponseOutputText) else part.refusal
     return ResponseOutputText(type="output_text", text=sendable_text(text), annotations=[])

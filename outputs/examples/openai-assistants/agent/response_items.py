@@ -1,4 +1,4 @@
-"""Messages as the rooms write them, and as the items of the Responses API."""
+"""Conversion between the rooms' messages and the items of the Responses API."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from memkit_runtime.loop.interface import CallData, ToolCall
 
 Item = dict[str, Any]
 Written = dict[str, list[Item]]
-"""What the server wrote in each step of a run, by the id of the step's first call."""
+"""The server's items of each step of a run, by the id of the step's first call."""
 
 
 def to_items(messages: Iterable[Mapping[str, Any]], written: Written) -> list[Item]:
-    """Return ``messages`` as items: as the server wrote them in this run, and otherwise made from what is kept."""
+    """Return ``messages`` as items: the server's own for this run, and otherwise made from what is stored."""
     return [item for message in messages for item in _as_written(message, written) or _made(message)]
 
 
 def _as_written(message: Mapping[str, Any], written: Written) -> list[Item]:
-    """Return what the server wrote, unless the main context shortened it or no server would take it back."""
+    """Return the server's items, unless the main context shortened the message or no server would accept them back."""
     called = message.get("tool_calls")
     items = written.get(called[0]["id"], []) if called else []
     text, calls, _ = read_items(items)
@@ -58,7 +58,7 @@ def _call_item(call: CallData) -> Item:
 
 
 def read_items(items: Iterable[Item]) -> tuple[str, list[ToolCall], str | None]:
-    """Return what the model said in ``items``, what it called, and the phase that the server gives its words."""
+    """Return the text in ``items``, the calls, and the phase that the server assigned to the text."""
     texts: list[str] = []
     calls: list[ToolCall] = []
     phase: str | None = None
@@ -69,7 +69,7 @@ def read_items(items: Iterable[Item]) -> tuple[str, list[ToolCall], str | None]:
         elif item.get("type") == "function_call":
             text = str(item.get("arguments") or "")
             given = read_arguments(text)
-            # What is no JSON object stays text, for the toolbox to refuse.
+            # Anything but a JSON object stays text, for the toolbox to reject.
             calls.append(
                 ToolCall(str(item.get("call_id") or ""), str(item.get("name") or ""), text if given is None else given)
             )
@@ -86,7 +86,7 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
 
 
 def renumbered(items: Sequence[Item], taken: Iterable[str]) -> list[Item]:
-    """Return ``items`` with an id for every call that no other call of the thread has; some servers count anew."""
+    """Return ``items`` with call ids unique in the thread; some servers restart their ids."""
     used = set(taken)
     fresh: list[Item] = []
     for item in items:
@@ -99,7 +99,7 @@ def renumbered(items: Sequence[Item], taken: Iterable[str]) -> list[Item]:
 
 
 def resendable(items: Iterable[Item]) -> list[Item]:
-    """Return ``items`` without reasoning that is nothing but an id: a server that stores nothing would not find it."""
+    """Return ``items`` without reasoning that is only an id: a server that stores nothing would not find it."""
     return [
         item
         for item in items

@@ -1,7 +1,7 @@
 """Runs over the Responses API, which followed OpenAI's Assistants: one request for each step of the model.
 
-The server is told to store nothing (``store=False``). Each request carries the thread as it is, so what was paged out or
-erased here is gone from there too. Within a run the model's own items go back whole, its encrypted reasoning with them.
+The server is told to store nothing (``store=False``). Each request carries the current thread, so what was paged out or
+erased here is not there either. Within a run the model's own items are sent back whole, with their encrypted reasoning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ENCRYPTED = "reasoning.encrypted_content"
 
 
 class ResponsesWire:
-    """Asks one model; sends no sampling parameters, because vendors reject them."""
+    """Calls one model; sends no sampling parameters, because vendors reject them."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -39,7 +39,7 @@ class ResponsesWire:
         return ResponsesRun(self, assistant, thread)
 
     def ask(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the items that the model answers with; raises ``CannotServe`` when the server cannot serve."""
+        """Return the items of the model's answer; raise ``CannotServe`` if the server cannot serve."""
         with clear_faults(self.endpoint, openai), readable(self.endpoint), self._stream(request) as events:
             return self._finished(events)
 
@@ -47,7 +47,7 @@ class ResponsesWire:
         try:
             return self._opened({**request, "include": [ENCRYPTED]} if self._encrypted else request)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            # A model that does not reason has no reasoning to encrypt, and says so by refusing.
+            # A model that does not reason has no reasoning to encrypt, and rejects the request for it.
             if not self._encrypted or not any(word in str(error).lower() for word in ("encrypted", "include")):
                 raise
             self._encrypted = False
@@ -58,14 +58,14 @@ class ResponsesWire:
         return stream
 
     def _finished(self, events: Iterable[Any]) -> list[dict[str, Any]]:
-        """Return the items of a stream that came to its end."""
+        """Return the items of a complete stream."""
         items: list[dict[str, Any]] = []
         for event in events:
             kind = getattr(event, "type", "")
             if kind == "response.output_item.done":
                 items.append(as_sent(event.item))
             elif kind in ("response.completed", "response.incomplete"):
-                # Some servers leave the output out of the last event.
+                # Some servers omit the output from the last event.
                 return [as_sent(item) for item in event.response.output or ()] or items
             elif kind in ("response.failed", "error"):
                 raise CannotServe(f"{self.endpoint.name} failed: {reason_of(event)}")
@@ -81,7 +81,7 @@ class ResponsesWire:
 
 
 class ResponsesRun:
-    """One run: the server keeps nothing of it, so each step sends the thread as it is by then."""
+    """One run: the server stores nothing of it, so each step sends the current thread."""
 
     def __init__(self, wire: ResponsesWire, assistant: Assistant, thread: Thread) -> None:
         self._wire = wire
@@ -90,15 +90,15 @@ class ResponsesRun:
         self._written: Written = {}
 
     def begin(self) -> Step:
-        """Show the model the thread and return what it does."""
+        """Send the thread to the model and return the model's step."""
         return self._step(self._assistant.tools)
 
     def submit(self, outputs: Sequence[ToolOutput], *, closing: bool) -> Step:
-        """Show the model the thread, which holds the outputs, and return what it does next."""
+        """Send the thread, which contains the outputs, to the model and return its next step."""
         return self._step(() if closing else self._assistant.tools)
 
     def cancel(self) -> None:
-        """Leave it at that: the server waits for nothing."""
+        """Do nothing: the server is not waiting for anything."""
 
     def _step(self, tools: Sequence[ToolSpec]) -> Step:
         request: dict[str, Any] = {
@@ -116,13 +116,13 @@ class ResponsesRun:
 
 
 def wire_tool(spec: ToolSpec) -> dict[str, Any]:
-    """Return a tool in the form of the protocol; the toolbox checks the arguments, so the schema is passed on as it is."""
+    """Return a tool in the protocol's format; the toolbox checks the arguments, so the schema is passed on as is."""
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
     return {"type": "function", **function, "strict": False}
 
 
 def as_sent(item: Any) -> dict[str, Any]:
-    """Return an item of the SDK as the server wrote it, without what was null."""
+    """Return an item of the SDK as the server wrote it, without nulls."""
     sent: dict[str, Any] = item.to_dict(mode="json", exclude_unset=True, exclude_none=True, warnings=False)
     return sent
 

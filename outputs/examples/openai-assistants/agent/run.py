@@ -15,10 +15,10 @@ Status = Literal["queued", "in_progress", "requires_action", "completed", "cance
 
 
 class Run:
-    """Alternates between the model and the tools it asks for, until it answers in words or may call no more.
+    """Alternates between the model and the tools it requests, until it answers in words or may call no more.
 
-    Whoever holds the run carries the tools out: while ``status`` is ``requires_action``, run ``required_calls`` and hand
-    the outputs to ``submit_tool_outputs``, one for each, in their order.
+    The caller executes the tools: while ``status`` is ``requires_action``, run ``required_calls`` and pass
+    the outputs to ``submit_tool_outputs``, one for each, in order.
     """
 
     def __init__(self, thread: Thread, server: ServerRun, most_calls: int) -> None:
@@ -36,25 +36,25 @@ class Run:
 
     @property
     def text(self) -> str:
-        """Return what the assistant said last; the answer once the run is complete."""
+        """Return the assistant's latest text; the answer once the run is complete."""
         return "" if self.status == "cancelled" else self._step.text
 
     @property
     def phase(self) -> str | None:
-        """Return what the server calls the last text."""
+        """Return the server's label for the latest text."""
         return self._step.phase
 
     @property
     def at_bound(self) -> bool:
-        """Return whether the assistant made all the calls it may make in one run."""
+        """Return whether the assistant has made all the calls allowed in one run."""
         return self.calls_made >= self._most_calls
 
     def start(self) -> None:
-        """Show the thread to the model."""
+        """Send the thread to the model."""
         self._advance(self._server.begin)
 
     def submit_tool_outputs(self, outputs: Sequence[ToolOutput]) -> None:
-        """Go on with what the tools gave back."""
+        """Continue with the tools' outputs."""
         if [output.call_id for output in outputs] != [call.id for call in self.required_calls]:
             raise ValueError("A run needs one output for each call that it waits for, in their order.")
         self._thread.add_step(self._step, outputs)
@@ -62,7 +62,7 @@ class Run:
         self._advance(partial(self._server.submit, outputs, closing=self.at_bound))
 
     def cancel(self) -> None:
-        """Give the run up."""
+        """Cancel the run."""
         if self.status not in ("completed", "cancelled", "failed"):
             self.status = "cancelled"
             self._server.cancel()
@@ -75,7 +75,7 @@ class Run:
             self.status = "failed"
             self._server.cancel()
             raise
-        if self._step.calls and self.at_bound:  # it was to answer in words
+        if self._step.calls and self.at_bound:  # it should have answered in words
             self.cancel()
         else:
             self.status = "requires_action" if self._step.calls else "completed"

@@ -1,4 +1,4 @@
-"""The loop of the rooms with a run of an assistant in the place where the model and its tools act."""
+"""The loop of the rooms with a run of an assistant in place of the model and its tools."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class RunActor(SdkActor):
         return self.reply(run.text)
 
     def keep(self, message: str) -> None:
-        """Keep what the server calls the reply."""
+        """Store the server's label for the reply."""
         messages: Sequence[Any] = self.rooms.main.messages
         if self._phase and messages and messages[-1]["role"] == "assistant":
             messages[-1]["phase"] = self._phase
 
     def _outputs(self, run: Run) -> list[ToolOutput]:
-        """Run the tools that the run waits for, one after another, as far as the bound allows."""
+        """Run the tools that the run waits for, one after another, up to the limit."""
         return [
             ToolOutput(call.id, self.toolbox.call(call.name, call.args).text if number < self.most_calls else TOO_MANY)
             for number, call in enumerate(run.required_calls, run.calls_made)

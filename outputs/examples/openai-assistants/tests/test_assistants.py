@@ -1,4 +1,4 @@
-"""What is this target's own: assistant, thread and run, whatever the wire."""
+"""Specific to this target: assistant, thread and run, whatever the wire."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAIT = ToolCall("call_2", "wait", "no JSON")
 
 
 class ScriptedWire:
-    """A wire without a server: it plays steps, or raises them, and notes what it was asked."""
+    """A wire without a server: it plays steps, or raises them, and records its calls."""
 
     def __init__(self, *steps: Step | BaseException) -> None:
         self.steps = list(steps)
@@ -38,7 +38,7 @@ class ScriptedWire:
         return self._next((*outputs, "closing" if closing else "open"))
 
     def cancel(self) -> None:
-        """Count that the run was given up."""
+        """Count a cancellation."""
         self.cancelled += 1
 
     def __enter__(self) -> Self:
@@ -46,7 +46,7 @@ class ScriptedWire:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Have nothing to close."""
+        """Do nothing."""
 
     def _next(self, asked: Any) -> Step:
         self.asked.append(asked)
@@ -63,7 +63,7 @@ def started(wire: ScriptedWire, messages: list[Any], most_calls: int = 8) -> Run
 
 
 def test_a_run_alternates_between_the_model_and_its_tools() -> None:
-    """It waits for the outputs of its calls, puts both into the thread, and is complete with words."""
+    """It waits for the outputs of its calls, adds both to the thread, and completes with words."""
     wire, messages = ScriptedWire(Step("Looking.", (LOOK, WAIT)), Step("It is blue.")), list[Any]()
 
     run = started(wire, messages)
@@ -83,7 +83,7 @@ def test_a_run_alternates_between_the_model_and_its_tools() -> None:
 
 @pytest.mark.parametrize("outputs", [[], ["call_2"], ["call_1", "call_1"]])
 def test_a_run_takes_one_output_for_each_call(outputs: list[str]) -> None:
-    """Anything else would be refused by every server, so it does not get that far."""
+    """Every server would reject anything else, so it does not get that far."""
     run = started(ScriptedWire(Step(calls=(LOOK,))), [])
 
     with pytest.raises(ValueError, match="one output for each call"):
@@ -91,7 +91,7 @@ def test_a_run_takes_one_output_for_each_call(outputs: list[str]) -> None:
 
 
 def test_at_its_bound_a_run_has_to_answer_in_words() -> None:
-    """The wire is told so; a model that calls again all the same ends the run without an answer."""
+    """The wire is told so; a model that calls tools nevertheless ends the run without an answer."""
     wire = ScriptedWire(Step(calls=(LOOK,)), Step("One more.", (WAIT,)))
 
     run = started(wire, [], most_calls=1)
@@ -102,7 +102,7 @@ def test_at_its_bound_a_run_has_to_answer_in_words() -> None:
 
 
 def test_a_run_that_fails_is_given_up_once() -> None:
-    """The server is not left waiting for outputs, and the failure is told."""
+    """The server is not left waiting for outputs, and the failure is reported."""
     wire, messages = ScriptedWire(Step(calls=(LOOK,)), RuntimeError("out of order")), list[Any]()
 
     run = started(wire, messages)
@@ -114,7 +114,7 @@ def test_a_run_that_fails_is_given_up_once() -> None:
 
 
 def test_a_complete_run_cannot_be_given_up() -> None:
-    """What is done is not told to the server."""
+    """The server is not told to cancel what is done."""
     wire = ScriptedWire(Step("Hello."))
 
     run = started(wire, [])
@@ -124,7 +124,7 @@ def test_a_complete_run_cannot_be_given_up() -> None:
 
 
 def test_a_thread_holds_each_call_with_its_output() -> None:
-    """Whenever the model is asked, and with what the server calls a text that comes before its calls."""
+    """Whenever the model is asked, and with the server's label for a text that precedes its calls."""
     messages: list[Any] = []
     thread = Thread("one", lambda: messages, messages.append)
     wire = ScriptedWire(Step("", (LOOK,), "commentary"), Step("Blue."))

@@ -1,4 +1,4 @@
-"""What is the Responses wire's own: nothing stored, reasoning that goes back encrypted, items that go back whole."""
+"""Specific to the Responses wire: nothing stored, reasoning returned encrypted, items returned whole."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NOTE = {"tool": "note", "args": {"text": "milk"}}
 
 
 def kinds(body: Any) -> list[str]:
-    """Return the kinds of the items that a request carried."""
+    """Return the kinds of the items in a request."""
     return [item.get("type", item.get("role")) for item in body["input"]]
 
 
 def test_the_server_is_told_to_store_nothing(talk: Talk) -> None:
-    """Each request says so, and none of them continues what a server would have to keep."""
+    """Each request says so, and none of them continues something that a server would have to store."""
     talk("Write it down", [NOTE, "Done."])
 
     assert all(body["store"] is False and body["include"] == [ENCRYPTED] for body in talk.sent)
@@ -36,7 +36,7 @@ def test_the_server_is_told_to_store_nothing(talk: Talk) -> None:
 
 
 def test_the_items_of_a_run_go_back_whole(talk: Talk) -> None:
-    """Text, calls and encrypted reasoning come back as the server wrote them, each call with its output behind them."""
+    """Text, calls and encrypted reasoning are sent back as the server wrote them, each call followed by its output."""
     talk("Write it down", [{"text": "I will.", "tools": [NOTE, NOTE]}, NOTE, "Done."])
 
     assert kinds(talk.sent[2]) == [
@@ -52,7 +52,7 @@ def test_the_items_of_a_run_go_back_whole(talk: Talk) -> None:
 
 
 def test_reasoning_ends_with_its_run(talk: Talk) -> None:
-    """The next turn has words, calls and outputs; no file holds what only the server can read."""
+    """The next turn has words, calls and outputs; no file contains what only the server can read."""
     talk("Write it down", [{"text": "I will.", "tools": [NOTE]}, "Done."], *SESSION)
 
     assert not [path for path in talk.store.rglob("*") if path.is_file() and b"encrypted_content" in path.read_bytes()]
@@ -62,7 +62,7 @@ def test_reasoning_ends_with_its_run(talk: Talk) -> None:
 
 
 def test_reasoning_is_in_no_file_while_its_run_lasts(talk: Talk) -> None:
-    """A process that dies in the middle leaves words, calls and outputs, which a later one can send."""
+    """A process that dies half-way leaves words, calls and outputs, which a later one can send."""
     talk("Write it down", [{"text": "I will.", "tools": [NOTE]}, FAILED, FAILED], *SESSION)
 
     assert not [path for path in talk.store.rglob("*") if path.is_file() and b"encrypted_content" in path.read_bytes()]
@@ -71,7 +71,7 @@ def test_reasoning_is_in_no_file_while_its_run_lasts(talk: Talk) -> None:
 
 
 def test_a_model_that_does_not_reason_is_asked_without(talk: Talk) -> None:
-    """The server's refusal is taken as the answer to that question, once."""
+    """The server's refusal settles the question, once."""
     with FakeServer("responses", [NOTE, "Done."]) as server:
         rooms = talk.rooms(server.base_url, MODEL="gpt-4.1")
         with open_conversation(rooms) as conversation:
@@ -94,7 +94,7 @@ WRITTEN: list[dict[str, Any]] = [REASONING, SAID, CALL]
 
 
 def test_a_message_is_what_the_server_wrote() -> None:
-    """As long as it says the same."""
+    """As long as its text is unchanged."""
     assert to_items([MESSAGE], {"call_1": WRITTEN}) == WRITTEN
 
 
@@ -110,7 +110,7 @@ def test_a_message_is_what_the_server_wrote() -> None:
     ],
 )
 def test_a_message_that_was_changed_or_cannot_be_sent_is_made_anew(written: list[Any], changed: dict[str, Any]) -> None:
-    """What the main context shortened is sent as it is now, and what no server takes back in a form that it does."""
+    """A shortened message is sent in its current form, and an unacceptable one in a form that servers accept."""
     items = to_items([{**MESSAGE, **changed}], {"call_1": written})
 
     assert [item.get("type", item.get("role")) for item in items] == ["assistant", "function_call"]
@@ -132,7 +132,7 @@ def test_a_refusal_is_what_the_model_said() -> None:
     assert read_items([refused]) == ("I cannot.", [], None)
 
 
-# --- streams that do not end well
+# --- streams with a bad end
 
 
 def finished(*events: Any) -> list[dict[str, Any]]:
@@ -147,18 +147,18 @@ def event(kind: str, **more: Any) -> Any:
 
 
 def item(**fields: Any) -> openai.BaseModel:
-    """Return an item as the SDK gives it."""
+    """Return an item in the SDK's form."""
     return openai.BaseModel.construct(**fields)
 
 
 def test_a_stream_that_just_ends_is_told() -> None:
-    """An answer without its last event is half of one, so none of its calls may run."""
+    """An answer without its last event is incomplete, so none of its calls may run."""
     with pytest.raises(CannotServe, match="broke off"):
         finished(event("response.created"), event("response.output_item.done", item=item(type="message")))
 
 
 def test_a_failure_inside_a_stream_is_one_line(talk: Talk) -> None:
-    """Servers tell of it in the stream as well, when they have begun to answer."""
+    """Servers also report it in the stream, if they have begun to answer."""
     reply = talk("Hello!", [{"text": "half of", "stop": "failed", "message": "out of\norder"}])
 
     (finding,) = reply.envelopes[0]["diagnostics"]
@@ -188,14 +188,14 @@ def test_items_are_taken_from_the_stream_where_the_last_event_has_none() -> None
 
 @pytest.mark.parametrize("content", ["words", None, [3, {"type": "output_text", "text": 5}], {}])
 def test_parts_that_are_none_say_nothing_worse(content: Any) -> None:
-    """A message of another shape is no reason for a trace."""
+    """A message of another shape causes no traceback."""
     text, calls, _ = read_items([{"type": "message", "content": content}, {"type": "dance"}])
 
     assert text in ("", "5") and calls == []
 
 
 def test_an_answer_that_was_cut_short_by_its_length_counts_as_it_is() -> None:
-    """The user reads what there is; a call whose arguments are cut is no JSON and does not run."""
+    """The user reads what there is; a call with truncated arguments is invalid JSON and does not run."""
     cut = event("response.incomplete", response=SimpleNamespace(output=[item(**{**CALL, "arguments": '{"text": "mi'})]))
 
     _, calls, _ = read_items(finished(cut))

@@ -15,7 +15,7 @@ from memkit_runtime.loop.interface import Completion, Message, ToolCall, ToolSpe
 
 
 class ChatModel:
-    """Asks one model; sends no sampling parameters, because vendors reject them."""
+    """Calls one model; sends no sampling parameters, because vendors reject them."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -25,11 +25,11 @@ class ChatModel:
             )
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return the next text or tool calls; raises ``CannotServe`` when the server cannot serve."""
+        """Return the next text or tool calls; raise ``CannotServe`` if the server cannot serve."""
         return self.stream(messages, tools, _unheard)
 
     def stream(self, messages: Sequence[Message], tools: Sequence[ToolSpec], say: Callable[[str], None]) -> Completion:
-        """Return the same, and hand the text to ``say`` part by part while it comes."""
+        """Return the same, passing the text to ``say`` piece by piece as it arrives."""
         request: dict[str, Any] = {"model": self._endpoint.model, "messages": [wire_message(one) for one in messages]}
         if tools:
             request["tools"] = [wire_tool(spec) for spec in tools]
@@ -54,40 +54,40 @@ class ChatModel:
 
 @dataclass
 class Parts:
-    """One tool call while it arrives."""
+    """One tool call as it arrives."""
 
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
 
     def add(self, delta: Any) -> None:
-        """Take in one part."""
+        """Add one part."""
         self.id = self.id or delta.id or ""
         if delta.function is not None:
             self.name += delta.function.name or ""
             self.arguments.append(delta.function.arguments or "")
 
     def call(self) -> ToolCall:
-        """Return the whole call; arguments that are no JSON object stay text, for the toolbox to refuse."""
+        """Return the whole call; anything but a JSON object stays text, for the toolbox to reject."""
         text = "".join(self.arguments)
         given = read_arguments(text)
         return ToolCall(self.id, self.name, text if given is None else given)
 
 
 def _unheard(text: str) -> None:
-    """Let a part of an answer pass."""
+    """Ignore a part of an answer."""
 
 
 @dataclass
 class Text:
-    """What is said while it arrives, and who hears it."""
+    """The text as it arrives, and its listener."""
 
     say: Callable[[str], None]
     parts: list[str] = field(default_factory=list)
     _waiting: str = ""
 
     def add(self, part: str) -> None:
-        """Take in one part; the first half of a character is said with the other one."""
+        """Add one part; the first half of a character is passed on with the second."""
         self.parts.append(part)
         self._waiting += part
         if self._waiting and not "\ud800" <= self._waiting[-1] <= "\udbff":
@@ -95,12 +95,12 @@ class Text:
             self._waiting = ""
 
     def whole(self) -> str:
-        """Return all of it, as it can be sent back."""
+        """Return all of the text, in a form that can be sent back."""
         return sendable_text("".join(self.parts))
 
 
 def gathered(chunks: Iterable[Any], say: Callable[[str], None] = _unheard) -> Completion | None:
-    """Return the completion that a stream of chunks adds up to; None where it holds none."""
+    """Return the completion that a stream of chunks adds up to; None if it contains none."""
     arrived = False
     text = Text(say)
     calls: dict[int, Parts] = {}
@@ -119,7 +119,7 @@ def gathered(chunks: Iterable[Any], say: Callable[[str], None] = _unheard) -> Co
 
 
 def wire_message(message: Message) -> dict[str, Any]:
-    """Return a message in the form of the protocol."""
+    """Return a message in the protocol's format."""
     wire: dict[str, Any] = {"role": message["role"], "content": message.get("content") or ""}
     if calls := message.get("tool_calls"):
         wire["tool_calls"] = [wire_call(call) for call in calls]
@@ -131,7 +131,7 @@ def wire_message(message: Message) -> dict[str, Any]:
 
 
 def wire_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool call in the form of the protocol."""
+    """Return a tool call in the protocol's format."""
     arguments = json.dumps(call["args"], ensure_ascii=False)
     return {
         "id": call["id"],
@@ -141,6 +141,6 @@ def wire_call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wire_tool(spec: ToolSpec) -> dict[str, Any]:
-    """Return a tool in the form of the protocol."""
+    """Return a tool in the protocol's format."""
     function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
     return {"type": "function", "function": function}

@@ -1,4 +1,4 @@
-"""The loop of the rooms with the Claude command line in the place where the model and its tools run."""
+"""The loop of the rooms with the Claude command line in place of the model and its tools."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agent.window import Window
 from agent.workplace import Workplace, environment_of
 
 GO_ON: Message = {"role": "user", "content": "(Go on: the results of your tool calls stand above.)"}
-"""What a run begins with that goes on in the middle of a turn; a run always begins with words of the user."""
+"""The first message of a run that continues in the middle of a turn; a run always begins with words of the user."""
 OUT_OF_TURNS = "error_max_turns"
 
 
@@ -40,7 +40,7 @@ class ClaudeActor(SdkActor):
         self.patience = Patience(endpoint)
         self.exchange = Exchange(self._follow)
         self.begin_anew = False
-        """Set by a hook that ended the run, because the next request has to be made from the main context."""
+        """Set by a hook that ended the run because the next request must be made from the main context."""
         self._endpoint = endpoint
         self._events = events
         self._workplace = workplace
@@ -58,7 +58,7 @@ class ClaudeActor(SdkActor):
     # --- runs
 
     async def _converse(self) -> str:
-        """Return the model's answer; whenever a hook ended the run, another goes on from the main context."""
+        """Return the model's answer; whenever a hook ended the run, another continues from the main context."""
         while True:
             self.begin_anew = False
             self.exchange = Exchange(self._follow)
@@ -72,7 +72,7 @@ class ClaudeActor(SdkActor):
                 return sendable_text(self.exchange.said)
 
     async def _run(self, messages: Sequence[Message]) -> None:
-        """Run the command line once, on to the end of what it tells."""
+        """Run the command line once, to the end of its output."""
         system, *conversation = messages
         history, words = _parted(conversation)
         with self._workplace.holding(system["content"]) as prompt:
@@ -80,17 +80,17 @@ class ClaudeActor(SdkActor):
             async with aclosing(cast("AsyncGenerator[object, None]", told)), self.patience.begin():
                 try:
                     async for message in told:
-                        prompt.unlink(missing_ok=True)  # read by now
+                        prompt.unlink(missing_ok=True)  # it has been read by now
                         self.patience.renew()
                         self.exchange.take(message)
                 except ResultError:
-                    # Raised behind a result that says the same, and more.
+                    # Raised after a result that says the same and more.
                     return
 
     def _options(self, prompt: str, history: Sequence[Message]) -> ClaudeAgentOptions:
-        """Return how the command line is run: with the toolbox and no other tools, and with nobody's configuration."""
+        """Return the options of the command line: the toolbox and no other tools, and nobody's configuration."""
         return ClaudeAgentOptions(
-            # As an argument it could be read by every account of this machine, and would be bounded by it.
+            # As an argument, every account on this machine could read it, and its length would be limited.
             system_prompt={"type": "file", "path": prompt},
             session_store=store_of(history, self._offered) if history else None,
             resume=str(uuid.uuid4()) if history else None,
@@ -102,7 +102,7 @@ class ClaudeActor(SdkActor):
             permission_mode="dontAsk",
             setting_sources=[],
             hooks=hooks_of(self),
-            include_partial_messages=True,  # for the patience: an answer may be long in coming
+            include_partial_messages=True,  # for the time-out: a long answer may take a while
             max_turns=max(0, self.most_calls - self.made) + 2,
             cwd=self._workplace.empty,
             env=environment_of(self._endpoint, self._workplace),
@@ -110,10 +110,10 @@ class ClaudeActor(SdkActor):
             stderr=_unheard,
         )
 
-    # --- what was said
+    # --- following the conversation
 
     def _follow(self, answer: Answer) -> None:
-        """Take an answer with calls, and their results, into the main context."""
+        """Add an answer with calls, and their results, to the main context."""
         results = [(self._stamp(), call, self._result(call)) for call in answer.calls]
         calls = [_call_data(name, call) for name, call, _ in results]
         self.add({"role": "assistant", "content": sendable_text(answer.text), "tool_calls": calls})
@@ -122,12 +122,12 @@ class ClaudeActor(SdkActor):
         self.window.settle()
 
     def _stamp(self) -> str:
-        """Return an id that no other call of the session has, whatever ids the server gives."""
+        """Return an id that is unique among the calls of the session, whatever ids the server assigns."""
         self._stamped += 1
         return f"call-{self.turn.id}-{self._stamped}"
 
     def _result(self, call: Call) -> str:
-        """Return what came of a call; what the command line answered itself stands in the books all the same."""
+        """Return the result of a call; what the command line answered itself is entered in the books as well."""
         if call.ran or call.refusal is not None:
             return call.refusal or call.result or ""
         name, text = own_name(call.name), call.result or ""
@@ -144,12 +144,12 @@ class ClaudeActor(SdkActor):
 
 def _call_data(name: str, call: Call) -> CallData:
     args = read_arguments(call.given) if isinstance(call.given, Mapping | str) else None
-    # Arguments that are no JSON object were refused; no server would take them back.
+    # Arguments that are not a JSON object were rejected; no server would accept them back.
     return CallData(id=name, name=own_name(call.name), args=args or {})
 
 
 def _parted(conversation: Sequence[Message]) -> tuple[Sequence[Message], Sequence[Message]]:
-    """Return what was said before, and what the user says now."""
+    """Split a conversation into earlier messages and the user's current words."""
     place = len(conversation)
     while place and conversation[place - 1]["role"] == "user":
         place -= 1
@@ -157,10 +157,10 @@ def _parted(conversation: Sequence[Message]) -> tuple[Sequence[Message], Sequenc
 
 
 async def _spoken(words: Sequence[Message]) -> AsyncIterator[dict[str, Any]]:
-    """Yield the user's words as they are: no command and no mention of a file in them is carried out."""
+    """Yield the user's words as they are: no command or file mention in them is executed."""
     message = {"role": "user", "content": blocks_of(words)}
     yield {"type": "user", "message": message, "parent_tool_use_id": None, "client_composed": True}
 
 
 def _unheard(line: str) -> None:
-    """Take a line of diagnostics; what a person can act on comes with the result."""
+    """Discard a line of diagnostics; anything that a person can act on is in the result."""

@@ -14,7 +14,7 @@ PREFIX = "API Error: "
 
 @contextmanager
 def clear_faults(endpoint: Endpoint) -> Iterator[None]:
-    """Turn a failure of the command line into an ``CannotServe`` that says what to do."""
+    """Turn a failure of the command line into a ``CannotServe`` that says what to do."""
     try:
         yield
     except CLINotFoundError as error:
@@ -29,7 +29,7 @@ def clear_faults(endpoint: Endpoint) -> Iterator[None]:
 
 
 def check_result(result: ResultMessage | None, endpoint: Endpoint) -> None:
-    """Raise ``CannotServe`` where a run ended by an error; a failed request calls itself a success."""
+    """Raise ``CannotServe`` if a run ended with an error; a failed request calls itself a success."""
     if result is None:
         raise CannotServe("The Claude command line ended without an answer. Try again.")
     if not result.is_error:

@@ -1,4 +1,4 @@
-"""What the next request of a run will hold, which the command line does not bound."""
+"""The size of a run's next request, which the command line does not limit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from memkit_runtime.memory.main import MainContext
 
 
 class Window:
-    """Compares what the command line has gathered since the run began with what the main context may hold."""
+    """Compares what the command line has gathered since the run began with the limit of the main context."""
 
     def __init__(self, main: MainContext) -> None:
         self._main = main
@@ -14,12 +14,12 @@ class Window:
         self._core = ""
 
     def open(self) -> None:
-        """Begin with the main context as it is now, which the model is shown."""
+        """Begin with the current main context, which the model is shown."""
         self._pending = 0
         self._core = self._main.render_core()
 
     def gather(self, content: object) -> None:
-        """Count what the main context does not know yet."""
+        """Count content that the main context does not have yet."""
         self._pending += self._main.count(str(content))
 
     def settle(self) -> None:
@@ -27,11 +27,11 @@ class Window:
         self._pending = 0
 
     def is_full(self) -> bool:
-        """Return whether the next request would hold more than the main context may."""
+        """Return whether the next request would exceed the main context's limit."""
         return self._main.used() + self._pending > self._main.budget
 
     def changed_core(self) -> str | None:
-        """Return core memory where it is no longer what the model saw last."""
+        """Return core memory if it differs from what the model saw last."""
         core = self._main.render_core()
         if core == self._core:
             return None

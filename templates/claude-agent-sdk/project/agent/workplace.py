@@ -1,4 +1,4 @@
-"""Where the Claude command line works: a folder of its own, and an environment in which it finds the model and nothing else."""
+"""Where the Claude command line works: a folder of its own, and an environment in which it finds only the model."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pathlib import Path
 from memkit_runtime.host.endpoints import ANTHROPIC, RETRIES, Endpoint
 
 FOREIGN = ("ANTHROPIC_", "CLAUDE", "OTEL_")
-"""Beginnings of variables that could send the command line to another server, under another name, or have it traced."""
+"""Prefixes of variables that could redirect the command line to another server or account, or have it traced."""
 
 
 class Workplace:
-    """A temporary folder for this account only; the project, and what a user keeps for other agents, lie elsewhere."""
+    """A temporary folder for this account only; the project, and a user's files for other agents, are elsewhere."""
 
     def __init__(self, folder: Path) -> None:
         self.settings = folder / "settings"
         """What the command line takes for its user's configuration."""
         self.empty = folder / "empty"
-        """Where it runs, so that it finds no instructions and no skills of others."""
+        """Its working directory, free of other instructions and skills."""
         self.temporary = folder / "tmp"
-        """Where it puts what it forgets to take away."""
+        """Where it puts files that it fails to remove."""
         self._prompt = folder / "prompt"
         for place in (self.settings, self.empty, self.temporary):
             place.mkdir(mode=0o700)
 
     @contextmanager
     def holding(self, prompt: str) -> Iterator[Path]:
-        """Return a file that holds ``prompt`` for the length of a run at most; whoever has read it may take it away."""
+        """Return a file with ``prompt``, kept at most for the length of a run; its reader may remove it."""
         handle = os.open(self._prompt, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
             file.write(prompt)
@@ -42,13 +42,13 @@ class Workplace:
 
 @contextmanager
 def open_workplace() -> Iterator[Workplace]:
-    """Return a workplace that is gone afterwards."""
+    """Return a workplace that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="agent-", ignore_cleanup_errors=True) as folder:
         yield Workplace(Path(folder))
 
 
 def environment_of(endpoint: Endpoint, workplace: Workplace) -> dict[str, str]:
-    """Return what the command line is told: where to ask, how patiently, and to do nothing on its own."""
+    """Return the command line's environment: where the model is, how long to wait, and to do nothing on its own."""
     others = [name for name in os.environ if name.startswith(FOREIGN)]
     return {
         **dict.fromkeys(others, ""),
@@ -60,11 +60,11 @@ def environment_of(endpoint: Endpoint, workplace: Workplace) -> dict[str, str]:
         "TMPDIR": str(workplace.temporary),
         # Telemetry, updates, and a call that sends the user's words to find a name for the session.
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        # Memory, and what leaves the prompt, are the rooms' business.
+        # The rooms handle memory, and what leaves the prompt.
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
         "DISABLE_COMPACT": "1",
         "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
-        # A tool that has to be searched for is one that the model forgets.
+        # A model forgets a tool that it would have to search for.
         "ENABLE_TOOL_SEARCH": "false",
         "CLAUDE_CODE_MAX_RETRIES": str(RETRIES),
         "API_TIMEOUT_MS": str(max(1, round(endpoint.timeout * 1000))),

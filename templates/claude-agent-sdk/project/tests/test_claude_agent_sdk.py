@@ -1,4 +1,4 @@
-"""What is the Claude Agent SDK's own: the command line as a process, its hooks, its sessions and what it does unasked."""
+"""Specific to the Claude Agent SDK: the command line as a process, its hooks, its sessions and what it does unasked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOTE = {"tool": "note", "args": {"text": "milk"}}
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return where temporary files of this test lie, so that what is left behind is seen."""
+    """Return the folder for this test's temporary files, so that leftovers are noticed."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -48,7 +48,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_prompt_is_not_frozen(talk: Talk) -> None:
-    """The command line goes on with the prompt of a session's first turn unless it is kept from that."""
+    """The command line continues with the prompt of a session's first turn unless it is kept from that."""
     with FakeServer("anthropic", ["One.", "Two."]) as server:
         rooms = talk.rooms(server.base_url)
         with open_conversation(rooms) as conversation:
@@ -64,7 +64,7 @@ def test_the_prompt_is_not_frozen(talk: Talk) -> None:
 
 
 def test_no_account_of_this_machine_can_read_the_prompt(talk: Talk, temporary: Path) -> None:
-    """Neither core memory nor the user's words stand in the arguments of a process, or in a file that others can open."""
+    """Neither core memory nor the user's words are in a process's arguments, or in a file that others can open."""
     seen: list[str] = []
     left: list[Path] = []
     modes: list[int] = []
@@ -72,7 +72,7 @@ def test_no_account_of_this_machine_can_read_the_prompt(talk: Talk, temporary: P
     def script(conversation: Conversation) -> str:
         processes = Path("/proc").glob("[0-9]*/cmdline")
         seen.extend(line for line in map(arguments_of, processes) if "stream-json" in line)
-        # The command line makes and removes files of its own meanwhile; os.walk passes over what has gone.
+        # The command line makes and removes files of its own meanwhile; os.walk skips those that are gone.
         for folder, _folders, files in os.walk(temporary):
             left.extend(Path(folder) / name for name in files if name == "prompt")
         modes.extend(path.stat().st_mode & 0o077 for path in temporary.iterdir() if path.is_dir())
@@ -87,7 +87,7 @@ def test_no_account_of_this_machine_can_read_the_prompt(talk: Talk, temporary: P
 
 
 def arguments_of(path: Path) -> str:
-    """Return the arguments of a process, nothing where it has ended."""
+    """Return the arguments of a process, empty if it has ended."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -108,7 +108,7 @@ def test_a_prompt_may_be_longer_than_an_argument(talk: Talk) -> None:
 
 
 def test_words_are_said_and_not_carried_out(talk: Talk, tmp_path: Path) -> None:
-    """A slash at the beginning is no command, and the mention of a file does not read it."""
+    """A leading slash is not a command, and mentioning a file does not read it."""
     secret = tmp_path / "secret.txt"
     secret.write_text("the lighthouse is empty", encoding="utf-8")
     words = f"/clear and look at @{secret} !ls"
@@ -120,7 +120,7 @@ def test_words_are_said_and_not_carried_out(talk: Talk, tmp_path: Path) -> None:
 
 
 def test_what_the_command_line_adds_for_models_that_it_knows_is_in_order(talk: Talk) -> None:
-    """It sends other fields for them, and each request is one that the protocol allows, with another's turns before."""
+    """It sends additional fields for them; each request is valid, even with turns of another model before it."""
     for model in (MODEL, "claude-opus-5", "claude-haiku-4-5", MODEL):
         assert talk("Write it down", [NOTE, "Done."], *SESSION, MODEL=model).message == "Done."
         assert {body["model"] for body in talk.sent} == {model}
@@ -130,7 +130,7 @@ def test_what_the_command_line_adds_for_models_that_it_knows_is_in_order(talk: T
 
 
 def test_a_denied_call_ends_at_the_hook(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command line does not ask for the tool at all, and tells the model of an error."""
+    """The command line does not call the tool at all, and reports an error to the model."""
     reached: list[str] = []
 
     def execute(self: Tools, name: str, args: Any) -> ToolOutcome:
@@ -147,7 +147,7 @@ def test_a_denied_call_ends_at_the_hook(talk: Talk, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_call_that_policies_warn_about_runs(talk: Talk) -> None:
-    """The hook lets it pass, and the envelope tells of the warning."""
+    """The hook lets it pass, and the envelope reports the warning."""
     denying: Any = POLICIES[0]
     warning = {**denying, "name": "careful", "effect": "warn"}
     (talk.project.compiled / "policies.json").write_text(json.dumps([warning]), encoding="utf-8")
@@ -159,7 +159,7 @@ def test_a_call_that_policies_warn_about_runs(talk: Talk) -> None:
 
 
 def test_arguments_that_do_not_fit_are_in_the_books(talk: Talk) -> None:
-    """The SDK refuses them itself, behind the policies; the envelope and the next turn tell of the call all the same."""
+    """The SDK rejects them itself, after the policies; the envelope and the next turn still report the call."""
     reply = talk("Write it down", [{"tool": "note", "args": {"text": {"words": 3}}}, "I could not."], *SESSION)
 
     assert talk.notes == ""
@@ -170,7 +170,7 @@ def test_arguments_that_do_not_fit_are_in_the_books(talk: Talk) -> None:
 
 
 def test_a_call_around_the_hook_is_judged_too(talk: Talk) -> None:
-    """Whatever the command line makes of the hook's answer, the body asks the policies itself."""
+    """Whatever the command line makes of the hook's answer, the tool's body asks the policies itself."""
     rooms = talk.rooms("http://127.0.0.1:9")
     tools = {tool.name: tool for tool in tools_of(rooms.toolbox)}
 
@@ -184,7 +184,7 @@ def test_a_call_around_the_hook_is_judged_too(talk: Talk) -> None:
 
 
 def test_calls_of_one_answer_run_and_are_refused_side_by_side(talk: Talk) -> None:
-    """Each is judged and answered once, those that are denied, that no tool offers and that are no JSON too."""
+    """Each is judged and answered once, including denied calls, unknown tools and invalid JSON."""
     calls: list[dict[str, Any]] = [{"tool": "note", "args": {"text": text}} for text in ("milk", "danger", "bread")]
     calls.insert(1, {"tool": "shell", "args": {"command": "ls"}})
     calls.append({"tool": "note", "arguments": '{"text": "half of it'})
@@ -200,7 +200,7 @@ def test_calls_of_one_answer_run_and_are_refused_side_by_side(talk: Talk) -> Non
 
 
 def test_a_call_that_no_server_takes_back_does_not_end_the_turn(talk: Talk) -> None:
-    """The run is ended behind it, and another goes on with the call in a form that can be sent."""
+    """The run is ended after it, and another continues with the call in a form that can be sent."""
     reply = talk("Write it down", [{"tools": [{"tool": "note", "arguments": "[]"}, NOTE]}, "Done."], *SESSION)
 
     assert reply.message == "Done."
@@ -212,7 +212,7 @@ def test_a_call_that_no_server_takes_back_does_not_end_the_turn(talk: Talk) -> N
 
 
 def test_the_window_is_bounded_within_a_turn(talk: Talk) -> None:
-    """What the command line gathers is taken out of its hands as soon as it passes the main context."""
+    """What the command line gathers is taken over as soon as it exceeds the main context."""
     long_note = {"tool": "note", "args": {"text": "rain " * 300}}
 
     reply = talk("How was the weather?", [long_note] * 3 + ["It rained."], CONTEXT_MAX_TOKENS="760")
@@ -224,7 +224,7 @@ def test_the_window_is_bounded_within_a_turn(talk: Talk) -> None:
 
 
 def test_history_is_in_the_form_of_the_protocol() -> None:
-    """The user begins, results of one answer are one message, and what is empty is left out."""
+    """The user begins, results of one answer form one message, and empty parts are omitted."""
     calls: list[Any] = [
         {"id": f"call-1-{number}", "name": name, "args": {}} for number, name in ((1, "note"), (2, "rm -rf"))
     ]
@@ -243,7 +243,7 @@ def test_history_is_in_the_form_of_the_protocol() -> None:
     assert [block["type"] for block in answered["content"]] == ["tool_result", "tool_result", "text"]
 
 
-# --- what is left behind
+# --- leftovers
 
 
 def test_nothing_of_a_conversation_is_left_beside_the_store(talk: Talk, temporary: Path) -> None:
@@ -258,7 +258,7 @@ def test_nothing_of_a_conversation_is_left_beside_the_store(talk: Talk, temporar
 
 
 def test_a_key_does_not_reach_the_disk_while_a_turn_runs(talk: Talk, temporary: Path) -> None:
-    """What was said before is written down for the command line, masked."""
+    """What was said before is written for the command line in masked form."""
     key = "sk-proj-" + "a1B2c3D4e5" * 4
     files: list[bytes] = []
 
@@ -277,11 +277,11 @@ def test_a_key_does_not_reach_the_disk_while_a_turn_runs(talk: Talk, temporary: 
     assert not any(key.encode() in content for content in files)
 
 
-# --- what is done unasked
+# --- unrequested actions
 
 
 class Proxy:
-    """Stands in the way of everything that is not loopback, and notes what wanted to pass."""
+    """Intercepts everything that is not loopback, and records what wanted to pass."""
 
     def __init__(self) -> None:
         self.wanted: list[str] = []
@@ -310,7 +310,7 @@ class Proxy:
 
 @pytest.fixture
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    """Return a proxy through which every process of the test reaches the world."""
+    """Return a proxy through which every process of the test would reach the internet."""
     standing = Proxy()
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, standing.url)
@@ -322,7 +322,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
 
 
 def test_nobody_but_the_model_is_asked(talk: Talk, proxy: Proxy) -> None:
-    """No telemetry, no look for updates, and no request besides those that the turn needs."""
+    """No telemetry, no update checks, and no requests besides those that the turn needs."""
     talk("Write it down", [NOTE, "Done."], *SESSION)
 
     assert proxy.wanted == []
@@ -332,7 +332,7 @@ def test_nobody_but_the_model_is_asked(talk: Talk, proxy: Proxy) -> None:
 def test_what_others_set_for_the_command_line_counts_for_nothing(
     talk: Talk, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another vendor's cloud, another account and a collector of traces are not asked, whatever the environment says."""
+    """Another vendor's cloud, another account and a trace collector are not contacted, whatever the variables say."""
     foreign = {
         "CLAUDE_CODE_USE_BEDROCK": "1",
         "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
@@ -355,7 +355,7 @@ def test_what_others_set_for_the_command_line_counts_for_nothing(
 
 
 def test_the_proxy_would_see_it(talk: Talk, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above can fail: without its switch the command line goes out by itself."""
+    """The test above can fail: without its switch the command line contacts others by itself."""
 
     def unswitched(endpoint: Endpoint, workplace: Workplace) -> dict[str, str]:
         return {**environment_of(endpoint, workplace), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": ""}
@@ -371,14 +371,14 @@ def test_the_proxy_would_see_it(talk: Talk, proxy: Proxy, monkeypatch: pytest.Mo
 
 
 def test_a_failed_request_is_no_answer(talk: Talk) -> None:
-    """The command line calls a run a success whose request failed, and puts the error in the place of the answer."""
+    """The command line calls a run with a failed request a success, and puts the error in place of the answer."""
     message = only_error(talk("Hello!", [{"status": 529, "message": "out of order"}] * 3))
 
     assert "HTTP 529" in message and "out of order" in message
 
 
 def test_a_missing_command_line_is_named(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The SDK brings it along; where it does not, the message says what to install."""
+    """The SDK ships it; if it is missing, the message says what to install."""
     monkeypatch.setattr(subprocess_cli.SubprocessCLITransport, "_find_bundled_cli", lambda self: None)
     monkeypatch.setenv("PATH", "")
 
@@ -386,7 +386,7 @@ def test_a_missing_command_line_is_named(talk: Talk, monkeypatch: pytest.MonkeyP
 
 
 def test_a_command_line_that_dies_is_told(talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that ends without a word is one clear line."""
+    """A program that ends without output is reported in one clear line."""
     program = tmp_path / "claude"
     program.write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
     program.chmod(0o700)
@@ -407,7 +407,7 @@ def test_a_server_that_falls_silent_is_given_up(talk: Talk, monkeypatch: pytest.
 
 
 def begin_to_answer(listening: socket.socket) -> None:
-    """Send the head of an answer to whoever asks, and nothing more."""
+    """Send the head of an answer to any request, and nothing more."""
     kept = []
     with contextlib.suppress(OSError):
         while True:
@@ -417,7 +417,7 @@ def begin_to_answer(listening: socket.socket) -> None:
 
 
 def test_the_model_is_told_that_it_may_call_no_more(talk: Talk) -> None:
-    """At the bound the next call is refused with the advice to answer, and the answer still counts."""
+    """At the limit, the next call is refused with the advice to answer, and the answer still counts."""
     reply = talk("Write it down", [*[NOTE] * 9, "That was enough."])
 
     assert talk.notes.count("milk") == 8

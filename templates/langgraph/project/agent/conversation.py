@@ -18,7 +18,7 @@ from agent.strict_chat import StrictChatOpenAI
 
 @contextmanager
 def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
-    """Open the conversation of ``rooms``; a session that was checkpointed goes on where it stopped."""
+    """Open the conversation of ``rooms``; a checkpointed session continues where it stopped."""
     endpoint = endpoint_of(rooms.settings)
     path = path_of(rooms.settings.state_folder, rooms.user_id, rooms.session_id)
     with closing(Checkpoints(path)) as checkpoints:

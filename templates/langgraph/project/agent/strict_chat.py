@@ -1,6 +1,6 @@
-"""A chat model whose streamed tool calls are kept apart, and whose arguments have to be whole.
+"""A chat model that keeps streamed tool calls apart and requires complete arguments.
 
-LangChain completes half of a JSON object on its own, so a call that was cut off would run with part of its arguments.
+LangChain completes truncated JSON on its own, so a call that was cut off would run with part of its arguments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memkit_runtime.host.wires import CallNumbers, sendable_arguments
 
 
 class StrictChatOpenAI(ChatOpenAI):
-    """Passes text on as it comes, and arguments when they are complete."""
+    """Passes on text as it arrives, and arguments once they are complete."""
 
     endpoint: Endpoint
 

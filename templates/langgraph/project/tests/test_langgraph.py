@@ -1,4 +1,4 @@
-"""What is LangGraph's own: checkpoints, and the graph's state beside the main context."""
+"""Specific to LangGraph: checkpoints, and the graph's state next to the main context."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SESSION = ("--session", "one", "--consent")
 
 
 def checkpoint(talk: Talk) -> Path:
-    """Return where the session is kept."""
+    """Return the session's file."""
     return path_of(talk.state, "ada", "one")
 
 
@@ -42,7 +42,7 @@ class TestSessionFiles(promises.SessionFiles):
     """The file is LangGraph's checkpoints of the session."""
 
     def file(self, talk: Talk) -> Path:
-        """Return where they lie."""
+        """Return the file."""
         return checkpoint(talk)
 
     def kept(self, talk: Talk) -> list[str]:
@@ -51,7 +51,7 @@ class TestSessionFiles(promises.SessionFiles):
 
 
 def test_one_step_of_a_session_is_kept(talk: Talk) -> None:
-    """The newest, so that a session does not grow on disk per step."""
+    """Only the newest, so that a session does not grow on disk with every step."""
     for _ in range(2):
         talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, "Done."], *SESSION)
 
@@ -63,7 +63,7 @@ def test_one_step_of_a_session_is_kept(talk: Talk) -> None:
 
 @pytest.mark.parametrize("script", [[""], [{"reply": {"tool": "note", "args": {"text": "again"}}}]])
 def test_what_the_user_was_told_is_what_is_kept(talk: Talk, script: list[Any]) -> None:
-    """Also where the model said nothing, or called a tool instead of answering."""
+    """Even if the model said nothing, or called a tool instead of answering."""
     reply = talk("Write it down", script, *SESSION)
 
     assert kept_messages(talk)[-1].text == reply.message
@@ -72,7 +72,7 @@ def test_what_the_user_was_told_is_what_is_kept(talk: Talk, script: list[Any]) -
 
 
 def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk) -> None:
-    """Calls without a result get one that says so, in their place, and the call is not repeated."""
+    """Calls without a result get a placeholder in their place, and the call is not repeated."""
     talk("Hello!", ["Hello."], *SESSION)
     call = {"id": "call_1", "name": "note", "args": {"text": "milk"}}
     leave_unfinished(talk, [HumanMessage("Write it down"), AIMessage("", tool_calls=[call])])
@@ -85,7 +85,7 @@ def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk) -> None:
 
 
 def leave_unfinished(talk: Talk, messages: list[Any]) -> None:
-    """Append ``messages`` to the session as a run would have that died right after them."""
+    """Append ``messages`` to the session, as a run that died right after them would have left it."""
     from langgraph.graph import START, MessagesState, StateGraph
 
     checkpoints = Checkpoints(checkpoint(talk))
@@ -100,7 +100,7 @@ def leave_unfinished(talk: Talk, messages: list[Any]) -> None:
 
 @pytest.fixture
 def uploads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Return the paths that are uploaded to, in the environment of a developer who traces other programs."""
+    """Return the upload paths requested in the environment of a developer who traces other programs."""
     paths: list[str] = []
 
     class LangSmith(BaseHTTPRequestHandler):
@@ -115,7 +115,7 @@ def uploads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         do_GET = do_POST
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), LangSmith) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
@@ -133,14 +133,14 @@ def uploads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 def forget_environment() -> None:
-    """Let LangSmith read the environment again, which it does once in a process."""
+    """Let LangSmith read the environment again, which it does once per process."""
     cached: Any = get_env_var
     cached.cache_clear()
     run_trees._CLIENT = None
 
 
 def test_nothing_is_traced(talk: Talk, uploads: list[str]) -> None:
-    """What is said goes to the model, whatever the environment asks LangChain to upload."""
+    """What is said goes to the model only, whatever the environment asks LangChain to upload."""
     talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, "Done."])
 
     wait_for_all_tracers()
@@ -148,7 +148,7 @@ def test_nothing_is_traced(talk: Talk, uploads: list[str]) -> None:
 
 
 def test_the_watcher_would_see_a_trace(uploads: list[str]) -> None:
-    """The test above can fail: a run that is traced reaches the watcher."""
+    """The test above can fail: a traced run reaches the watcher."""
     RunnableLambda(str.upper).invoke("hello")
 
     wait_for_all_tracers()

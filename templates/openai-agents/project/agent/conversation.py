@@ -16,15 +16,15 @@ from memkit_runtime.host.rooms import Rooms
 from agent.model import AgentModel
 from agent.runner_actor import RunnerActor
 
-# The SDK uploads what is said to OpenAI, whatever the base URL, unless it is told not to.
+# The SDK uploads conversations to OpenAI, whatever the base URL, unless told not to.
 set_tracing_disabled(True)
-# What a person can act on is told by this package, in one line.
+# This package reports, in one line, what a person can act on.
 logging.getLogger("openai.agents").addHandler(logging.NullHandler())
 
 
 @contextmanager
 def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
-    """Open the conversation of ``rooms``; a session that was kept goes on where it stopped."""
+    """Open the conversation of ``rooms``; a stored session continues where it stopped."""
     endpoint = endpoint_of(rooms.settings)
     with asyncio.Runner() as events, opened_client(endpoint, events) as client:
         model = AgentModel(endpoint, client)
@@ -36,7 +36,7 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
 
 @contextmanager
 def opened_client(endpoint: Endpoint, events: asyncio.Runner) -> Iterator[openai.AsyncOpenAI]:
-    """Return the client of the endpoint, which lives as long as the event loop that its connections belong to."""
+    """Return the client of the endpoint, which lives as long as the event loop of its connections."""
     with clear_faults(endpoint, openai):
         client = openai.AsyncOpenAI(
             api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES

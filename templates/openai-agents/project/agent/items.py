@@ -1,4 +1,4 @@
-"""Messages as the rooms write them, and as the items of the SDK."""
+"""Conversion between the rooms' messages and the SDK's items."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from memkit_runtime.loop.bound import read_arguments
 from memkit_runtime.loop.interface import CallData, Message
 
 REASONING = "reasoning"
-"""Under it a message carries, until its turn ends, the encrypted reasoning that led to it."""
+"""Key under which a message carries, until its turn ends, the encrypted reasoning that led to it."""
 MADE_HERE = "message"
-"""The id of every message of the model that is sent back; the SDK takes none without."""
+"""The id of every model message that is sent back; the SDK requires one."""
 
 
 def to_items(messages: Iterable[Message]) -> list[Any]:
-    """Return ``messages`` as items; a message with tool calls becomes its text and one item a call."""
+    """Return ``messages`` as items; a message with tool calls becomes its text and one item per call."""
     return [item for message in messages for item in _items(message)]
 
 
@@ -45,7 +45,7 @@ def _call_item(call: CallData) -> dict[str, Any]:
 
 
 def to_messages(items: Iterable[Any]) -> list[Any]:
-    """Return ``items`` as messages: the text and the calls of one answer are one message."""
+    """Return ``items`` as messages: the text and the calls of one answer form one message."""
     messages: list[Any] = []
     names: dict[str, str] = {}
     thought: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def to_messages(items: Iterable[Any]) -> list[Any]:
 
 
 def _call_data(item: Any) -> CallData:
-    # Arguments that are no JSON object were refused; no server would take them back.
+    # Arguments that are not a JSON object were rejected; no server would accept them back.
     return CallData(id=item["call_id"], name=item["name"], args=read_arguments(item["arguments"]) or {})
 
 
@@ -81,13 +81,13 @@ def _text(content: Any) -> str:
 
 
 def without_reasoning(messages: Iterable[Any]) -> None:
-    """Take out of ``messages`` what only the run needs that the model thought it in."""
+    """Remove from ``messages`` the reasoning that only its own run needs."""
     for message in messages:
         message.pop(REASONING, None)
 
 
 def answered(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return ``messages`` with an answer to every tool call; a run that was killed leaves calls without one."""
+    """Return ``messages`` with an answer to every tool call; a killed run leaves calls without one."""
     known = {message["tool_call_id"] for message in messages if message["role"] == "tool"}
     complete: list[dict[str, Any]] = []
     for message in messages:

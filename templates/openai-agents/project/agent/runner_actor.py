@@ -1,4 +1,4 @@
-"""The loop of the rooms with the SDK's runner in the place where the model and its tools run."""
+"""The loop of the rooms with the SDK's runner in place of the model and its tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agent.tools import tools_of
 
 
 class BoundReached(Exception):
-    """The model called a tool where it was to answer."""
+    """The model called a tool when it had to answer."""
 
 
 class RunnerActor(SdkActor):
@@ -43,7 +43,7 @@ class RunnerActor(SdkActor):
             session_input_callback=_only_new,
             call_model_input_filter=self._main_context,
             tool_not_found_behavior="return_error_to_model",
-            # The calls of one answer are made in its order, so that what one brings taints those after it and no other.
+            # The calls of one answer run in order, so that what one brings taints only those after it.
             tool_execution=ToolExecutionConfig(max_function_tool_concurrency=1),
         )
 
@@ -56,7 +56,7 @@ class RunnerActor(SdkActor):
         return self.reply(said)
 
     def keep(self, message: str) -> None:
-        """Let the session hold what the main context holds now."""
+        """Update the session to the current main context."""
         without_reasoning(self.rooms.main.messages)
         if self._session is not None:
             self._session.replace(self._kept(self.rooms.main.messages))
@@ -80,10 +80,10 @@ class RunnerActor(SdkActor):
         return str(run.final_output or "")
 
     def _main_context(self, data: CallModelData[Any]) -> ModelInputData:
-        """Show the model the main context and core memory as they are now.
+        """Show the model the current main context and core memory.
 
-        The SDK asks here before each call of the model, when the results of the call before are known: instructions that
-        it renders earlier would not yet tell of what those results page out.
+        The SDK calls this before each model call, when the results of the previous call are known: instructions
+        rendered earlier would not yet reflect what those results page out.
         """
         if self._closing:
             raise BoundReached
@@ -93,13 +93,13 @@ class RunnerActor(SdkActor):
         return ModelInputData(input=to_items(messages), instructions=system["content"])
 
     def _follow(self, items: Sequence[Any]) -> None:
-        """Take what the run has added since the last call of the model into the main context."""
+        """Add what the run has produced since the last model call to the main context."""
         new, self._seen = to_messages(items[self._seen :]), len(items)
         tools = {spec.name for spec in self.toolbox.specs()}
         unknown: dict[str, str] = {}
         for message in new:
             for call in message.get("tool_calls", ()):
-                if call["name"] not in tools:  # the SDK has no body to guard, and the policies judge it all the same
+                if call["name"] not in tools:  # the SDK has no body to guard, but the policies judge it all the same
                     self.number_call()
                     unknown[call["id"]] = self.toolbox.call(call["name"], call["args"]).text
             if message.get("tool_call_id") in unknown:
@@ -109,7 +109,7 @@ class RunnerActor(SdkActor):
     # --- sessions
 
     def take_up(self) -> None:
-        """Put a session that was kept back into the main context."""
+        """Restore a stored session into the main context."""
         if not self.rooms.consent.granted() or not self._path.exists():
             return
         self._session = MaskedSession(self.rooms.session_id, self._path)
@@ -124,12 +124,12 @@ class RunnerActor(SdkActor):
             self._session.close()
 
     def _kept(self, messages: Sequence[Any]) -> list[Any]:
-        """Return what the session holds: the summary of what was paged out, and ``messages``."""
+        """Return the session's content: the summary of what was paged out, and ``messages``."""
         summary = self.rooms.main.summary
         return [*([{"role": "system", "content": summary}] if summary else []), *to_items(messages)]
 
     def _follow_consent(self) -> None:
-        """Put the session on disk when the user agrees, and take it off when they withdraw."""
+        """Move the session to disk when the user agrees, and off it when they withdraw."""
         granted = self.rooms.consent.granted()
         if granted and self._session is None:
             self._session = MaskedSession(self.rooms.session_id, self._path)
@@ -140,5 +140,5 @@ class RunnerActor(SdkActor):
 
 
 def _only_new(history: list[Any], new: list[Any]) -> list[Any]:
-    """Return the words of the turn: what of the history the model sees, the main context decides."""
+    """Return the words of the turn: the main context decides which history the model sees."""
     return new

@@ -17,25 +17,25 @@ FOLDER = "openai-agents"
 
 
 def path_of(state_folder: Path, user_id: str, session_id: str) -> Path:
-    """Return where a session is kept, a file of its own."""
+    """Return the file of a session."""
     return state_file(state_folder / FOLDER, user_id, session_id, ".sqlite")
 
 
 class MaskedSession(SQLiteSession):
-    """Keeps the items of a run as they come, without keys and passwords; the run itself holds the originals."""
+    """Stores the items of a run as they arrive, without keys and passwords; the run itself has the originals."""
 
     def __init__(self, session_id: str, path: Path) -> None:
         prepare_database(path)
         super().__init__(session_id, path)
 
     async def add_items(self, items: list[Any]) -> None:
-        """Append ``items``, masked, and without reasoning, which is of no use after its run."""
+        """Append ``items``, masked, and without reasoning, which is useless after its run."""
         await super().add_items(masked_tree([item for item in items if item.get("type") != "reasoning"]))
 
     def replace(self, items: Sequence[Any]) -> None:
-        """Keep ``items``, masked, and nothing else; a process that is killed here leaves the old ones or the new ones."""
+        """Replace the stored items by ``items``, masked; a process killed here leaves the old ones or the new ones."""
         rows = [(self.session_id, json.dumps(item)) for item in masked_tree(list(items))]
-        # The SDK offers to clear a session and to add to it, which are two steps.
+        # The SDK can clear a session and add to it, but only in two steps.
         with closing(sqlite3.connect(self.db_path, timeout=PATIENCE)) as connection, connection:
             connection.execute(
                 f"INSERT OR IGNORE INTO {self.sessions_table} (session_id) VALUES (?)", (self.session_id,)
@@ -44,6 +44,6 @@ class MaskedSession(SQLiteSession):
             connection.executemany(f"INSERT INTO {self.messages_table} (session_id, message_data) VALUES (?, ?)", rows)
 
     def forget(self) -> None:
-        """Close the session and take it off the disk, to the last byte."""
+        """Close the session and delete it from disk completely."""
         self.close()
         remove_database(Path(self.db_path))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def tools_of(actor: RunnerActor) -> list[FunctionTool]:
-    """Return every tool that a model may call; the toolbox checks the arguments, so the schema is passed on as it is."""
+    """Return every tool that a model may call; the toolbox checks the arguments, so the schema is passed on as is."""
     return [_function_tool(actor, spec) for spec in actor.toolbox.specs()]
 
 
@@ -31,7 +31,7 @@ def _function_tool(actor: RunnerActor, spec: ToolSpec) -> FunctionTool:
         return outcome.text
 
     def offered(context: RunContextWrapper[Any], agent: Any) -> bool:
-        """At the bound on tool calls the model has to answer without any."""
+        """Return whether tools are offered: at the limit on calls the model has to answer without any."""
         return actor.may_call()
 
     return FunctionTool(
@@ -49,7 +49,7 @@ def _function_tool(actor: RunnerActor, spec: ToolSpec) -> FunctionTool:
 def policy_gate(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
     """Ask the policies before a tool runs; the body of a call that they stop never runs.
 
-    It runs on the event loop, so the calls of one answer are judged, and people asked about them, one after another.
+    It runs on the event loop, so calls of one answer are judged, and people asked about them, one after another.
     """
     actor: RunnerActor = data.context.context
     name, arguments = data.context.tool_name, arguments_as_sent(data.context.tool_arguments)

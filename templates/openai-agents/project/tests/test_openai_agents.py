@@ -1,4 +1,4 @@
-"""What is the OpenAI Agents SDK's own: its session, its tool guardrail, and its tracing."""
+"""Specific to the OpenAI Agents SDK: its session, its tool guardrail, and its tracing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CALL = {"type": "function_call", "call_id": "call_1", "name": "note", "arguments
 
 
 def file_of(talk: Talk) -> Path:
-    """Return where the session is kept."""
+    """Return the session's file."""
     return path_of(talk.state, "ada", "one")
 
 
@@ -47,7 +47,7 @@ class TestSessionFiles(promises.SessionFiles):
     """The file is the SDK's own session."""
 
     def file(self, talk: Talk) -> Path:
-        """Return where it lies."""
+        """Return the file."""
         return file_of(talk)
 
     def kept(self, talk: Talk) -> list[str]:
@@ -56,7 +56,7 @@ class TestSessionFiles(promises.SessionFiles):
 
 
 def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk) -> None:
-    """Calls without a result get one that says so, in their place, and the call is not repeated."""
+    """Calls without a result get a placeholder in their place, and the call is not repeated."""
     talk("Hello!", ["Hello."], *SESSION)
     session = MaskedSession("one", file_of(talk))
     asyncio.run(session.add_items([{"role": "user", "content": "Write it down"}, CALL]))
@@ -70,7 +70,7 @@ def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk) -> None:
 
 
 def test_messages_come_back_from_items_as_they_were() -> None:
-    """The text and the calls of one answer stay one message, with its results behind it."""
+    """The text and the calls of one answer stay one message, followed by its results."""
     calls = [{"id": f"call_{number}", "name": "note", "args": {"text": "milk"}} for number in (1, 2)]
     results = [{"role": "tool", "tool_call_id": call["id"], "name": "note", "content": "noted"} for call in calls]
     messages: list[Any] = [
@@ -87,7 +87,7 @@ def test_messages_come_back_from_items_as_they_were() -> None:
 
 
 def test_every_tool_is_behind_the_policies(talk: Talk) -> None:
-    """No tool is offered without the guardrail, and a body that is reached around it asks the policies itself."""
+    """No tool is offered without the guardrail, and a body reached by bypassing it asks the policies itself."""
     rooms = talk.rooms("http://127.0.0.1:9/v1")
     tools = {tool.name: tool for tool in tools_of(cast(RunnerActor, SimpleNamespace(toolbox=rooms.toolbox)))}
 
@@ -114,7 +114,7 @@ def test_a_name_that_no_server_takes_back_does_not_end_the_session(talk: Talk) -
     "item", [None, "text", ResponseFunctionToolCall.model_construct(type="function_call", name=None)]
 )
 def test_an_item_that_is_none_is_no_answer(item: Any) -> None:
-    """The client passes on whatever a server sends, and the SDK would stumble over it later."""
+    """The client passes on whatever a server sends, and the SDK would fail on it later."""
     with pytest.raises(TypeError):
         tidy(Response.model_construct(output=[item]))
 
@@ -123,37 +123,37 @@ def test_an_item_that_is_none_is_no_answer(item: Any) -> None:
 
 
 class Watcher(TracingProcessor):
-    """Takes note of everything that would be uploaded."""
+    """Records everything that would be uploaded."""
 
     def __init__(self) -> None:
         self.seen: list[object] = []
 
     def on_trace_start(self, trace: Any) -> None:
-        """Note a trace."""
+        """Record a trace."""
         self.seen.append(trace)
 
     def on_trace_end(self, trace: Any) -> None:
-        """Note a trace."""
+        """Record a trace."""
         self.seen.append(trace)
 
     def on_span_start(self, span: Any) -> None:
-        """Note a span."""
+        """Record a span."""
         self.seen.append(span)
 
     def on_span_end(self, span: Any) -> None:
-        """Note a span."""
+        """Record a span."""
         self.seen.append(span)
 
     def shutdown(self) -> None:
-        """Have nothing to end."""
+        """Do nothing."""
 
     def force_flush(self) -> None:
-        """Have nothing to send."""
+        """Do nothing."""
 
 
 @pytest.fixture
 def watcher() -> Iterator[Watcher]:
-    """Return what stands in the place of the SDK's upload."""
+    """Return the replacement of the SDK's upload."""
     watching = Watcher()
     set_trace_processors([watching])
     yield watching
@@ -163,7 +163,7 @@ def watcher() -> Iterator[Watcher]:
 
 @pytest.mark.parametrize("disabled_in_process", [True, False])
 def test_nothing_is_traced(talk: Talk, watcher: Watcher, disabled_in_process: bool) -> None:
-    """The SDK would upload every run to OpenAI; the process switches that off, and each run does so by itself."""
+    """The SDK would upload every run to OpenAI; the process disables that, and each run does so itself."""
     set_tracing_disabled(disabled_in_process)
 
     talk("Write it down", [{"tool": "note", "args": {"text": "milk"}}, "Done."])
@@ -172,7 +172,7 @@ def test_nothing_is_traced(talk: Talk, watcher: Watcher, disabled_in_process: bo
 
 
 def test_the_watcher_would_see_a_trace(watcher: Watcher) -> None:
-    """The test above can fail: a trace that is started reaches the watcher."""
+    """The test above can fail: a started trace reaches the watcher."""
     set_tracing_disabled(False)
 
     with get_trace_provider().create_trace("anything"):

@@ -1,4 +1,4 @@
-"""Who answers."""
+"""The assistant."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Assistant:
     name: str
     model: str
     instructions: Callable[[], str]
-    """Asked for whenever the wire sends them, because they hold core memory, which tools change."""
+    """Called whenever the wire sends them, because they contain core memory, which tools change."""
     tools: tuple[ToolSpec, ...]
     wire: Wire
     most_calls: int = 8
-    """So many tool calls it may make in one run."""
+    """The most tool calls in one run."""
 
     def run(self, thread: Thread) -> Run:
-        """Begin to answer ``thread``; the run that comes back waits for tool outputs or is complete."""
+        """Begin to answer ``thread``; the returned run waits for tool outputs or is complete."""
         run = Run(thread, self.wire.open(self, thread), self.most_calls)
         run.start()
         return run

@@ -1,4 +1,4 @@
-"""What was said."""
+"""The thread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent.wire import Step, ToolOutput
 
 
 class Thread:
-    """The conversation of a session as the model sees it now: bounded, oldest first, recalled data in its place.
+    """The conversation of a session as the model sees it now: bounded, oldest first, with recalled data in its place.
 
     What leaves the main context leaves the thread, and a call leaves together with its output.
     """
@@ -26,11 +26,11 @@ class Thread:
         return list(self._messages())
 
     def call_ids(self) -> set[str]:
-        """Return the ids of the calls that it holds."""
+        """Return the ids of its calls."""
         return {call["id"] for message in self.messages() for call in message.get("tool_calls", ())}
 
     def add_step(self, step: Step, outputs: Sequence[ToolOutput]) -> None:
-        """Add what the model said and called, and what the tools gave back."""
+        """Add the model's text and calls, and the tools' outputs."""
         said: Any = {"role": "assistant", "content": step.text, "tool_calls": [_call_data(call) for call in step.calls]}
         if step.phase:
             said["phase"] = step.phase
@@ -40,5 +40,5 @@ class Thread:
 
 
 def _call_data(call: ToolCall) -> CallData:
-    # Arguments that are no JSON object were refused; the message that says so follows.
+    # Arguments that are not a JSON object were rejected; the message that says so follows.
     return {"id": call.id, "name": call.name, "args": {} if isinstance(call.args, str) else dict(call.args)}

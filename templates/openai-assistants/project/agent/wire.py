@@ -1,23 +1,23 @@
-"""What a run expects of the protocol that its model is served by.
+"""What a run expects of the protocol by which its model is served.
 
-An assistant, a thread and a run are this project's own (``assistant.py``, ``thread.py``, ``run.py``). A wire brings them
-to a server. It asks the server and reads the answer; it runs no tool, judges none, and changes no thread.
+An assistant, a thread and a run are this project's own (``assistant.py``, ``thread.py``, ``run.py``). A wire connects
+them to a server. It calls the server and parses the answer; it runs no tool, judges none, and changes no thread.
 
     wire = ResponsesWire(endpoint)                      # or another one: the facade does not know which
     asked = wire.open(assistant, thread)                # one run, nothing sent yet
     step = asked.begin()                                # thread and instructions as they are now → text, calls, or both
     step = asked.submit(outputs, closing=False)         # the thread holds the calls and the outputs by then
 
-- ``assistant.instructions()`` and ``thread.messages()`` give what holds at the moment. A wire asks for them as often as
-  its server takes them: with every request where it can, so that core memory and paging show at once; where a server
+- ``assistant.instructions()`` and ``thread.messages()`` return the current content. A wire calls them as often as
+  its server accepts them: with every request if possible, so that core memory and paging show at once; if a server
   freezes them for a run, when the run begins.
 - ``thread.messages()`` is bounded and has every call answered. A wire sends those messages and keeps none on a server
   longer than the run, or what was paged out, or erased, would live on there.
-- ``closing=True``: the bound on tool calls is reached. The model has to answer in words; where a server cannot be told
-  so, the wire ends the run and says nothing.
-- What a wire needs of a run besides, such as the server's own writing of a step, it keeps in the run that it opened. The
-  thread holds what is written down for later processes, so nothing but text, calls and outputs.
-- ``cancel()`` is called when a run ends otherwise than by its last step, an interrupt included. It must not fail.
+- ``closing=True``: the limit on tool calls is reached. The model has to answer in words; if a server cannot be told
+  so, the wire ends the run without text.
+- Other data that a wire needs, such as the server's own form of a step, it keeps in the run that it opened. The
+  thread holds what is saved for later processes, so only text, calls and outputs.
+- ``cancel()`` is called when a run ends other than by its last step, including by an interrupt. It must not fail.
 - Failures of the server leave a wire as ``CannotServe`` (``memkit_runtime.host.endpoints.clear_faults``).
 """
 
@@ -41,12 +41,12 @@ class Step:
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     phase: str | None = None
-    """What the server calls this text, where it tells commentary and final answer apart."""
+    """The server's label for this text, if it distinguishes commentary from the final answer."""
 
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What a tool gave back for one call."""
+    """A tool's output for one call."""
 
     call_id: str
     output: str
@@ -56,15 +56,15 @@ class ServerRun(Protocol):
     """The server's side of one run."""
 
     def begin(self) -> Step:
-        """Show the model the thread and return what it does."""
+        """Send the thread to the model and return the model's step."""
         ...
 
     def submit(self, outputs: Sequence[ToolOutput], *, closing: bool) -> Step:
-        """Go on after the tools ran and return what the model does next."""
+        """Continue after the tools ran and return the model's next step."""
         ...
 
     def cancel(self) -> None:
-        """Give the run up."""
+        """Cancel the run."""
         ...
 
 

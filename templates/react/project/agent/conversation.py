@@ -1,4 +1,4 @@
-"""The conversation of this target: the loop room's own agent over a Chat Completions client."""
+"""The conversation of this target: the runtime's own agent loop over a Chat Completions client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is this target's own: the client that reads a stream of Chat Completions, shown while it comes."""
+"""Specific to this target: the client for streamed Chat Completions, shown as they arrive."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_calls_that_share_an_index_stay_two_calls() -> None:
 
 
 def test_a_character_that_was_cut_in_two_is_put_together() -> None:
-    """The halves arrive in two chunks, as JSON allows; whoever listens hears neither of them alone."""
+    """The halves arrive in two chunks, as JSON allows; listeners never receive one of them alone."""
     heard: list[str] = []
 
     assert gathered([chunk("fine"), chunk(" \ud83d"), chunk("\ude42")], heard.append) == Completion("fine \U0001f642")
@@ -48,7 +48,7 @@ def test_a_character_that_was_cut_in_two_is_put_together() -> None:
 
 
 def test_an_answer_is_shown_while_it_comes(talk: Talk) -> None:
-    """Part by part, and at the end only what was not shown yet."""
+    """Piece by piece, and at the end only what was not shown yet."""
     printed = io.StringIO()
     showing = Showing(printed)
     with talk.model(["It is a fine day by the sea."]) as server:
@@ -64,7 +64,7 @@ def test_an_answer_is_shown_while_it_comes(talk: Talk) -> None:
 
 
 def test_an_interrupt_is_told_by_the_exit_code_and_loses_nothing(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The turn is over and kept, and a script that runs the agent stops as well."""
+    """The turn is over and stored, and a script that runs the agent stops as well."""
 
     def interrupted(*_: object) -> Completion:
         raise KeyboardInterrupt
