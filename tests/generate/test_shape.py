@@ -107,11 +107,13 @@ def test_the_readme_sets_it_up_and_runs_it_in_two_commands(made: Path) -> None:
     assert f"`{first}`" in text(made, "AGENTS.md")
 
 
-def test_the_folders_that_the_readme_describes_are_there(made: Path) -> None:
+def test_the_folders_and_files_that_the_readme_describes_are_there(made: Path) -> None:
     """The page is about this project and not about another."""
     named = [name for row in FOLDER.findall(text(made, "README.md")) for name in re.findall(r"`([\w/.]+)/`", row)]
 
+    files = re.findall(r"`((?:agent|tests)/[\w/]+\.\w+)`", text(made, "README.md"))
     assert len(named) >= 5 and [name for name in named if not (made / name).is_dir()] == []
+    assert files and [name for name in files if not (made / name).is_file()] == []
     promises = re.findall(r"^\| .+ \| `(Test\w+)` \|$", text(made, "README.md"), re.M)
     assert promises and all(f"class {name}(" in text(made, "tests/test_promises.py") for name in promises)
 

@@ -327,7 +327,7 @@ class Run:
         self.times.setdefault(name, now())
         yield f"thread.run.{status}", self.body()
 
-    # --- what a client sees
+    # --- the client's view
 
     def body(self) -> dict[str, Any]:
         """Return the run as clients see it."""

@@ -88,9 +88,9 @@ class Memory:
 
     @pytest.mark.process
     def test_core_memory_is_current_on_the_next_model_call(self, talk: Talk) -> None:
-        """What a tool writes into it stands in the system prompt of the very next call, and of later processes.
+        """What a tool writes to it is in the system prompt of the very next call, and in later processes.
 
-        Assistants v2 freezes the instructions of a run: until it ends, the change stands in the output of the tool.
+        Assistants v2 freezes the instructions of a run: until it ends, the change is in the output of the tool.
         """
         script = [
             {"tool": "core_memory_append", "args": {"section": "human", "text": "I work in the lighthouse"}},
