@@ -1,1 +1,1 @@
-"""Planning domains of a store: files, recorded problems and what they prove, learned methods, and the runs of plans."""
+"""Planning domains of a store: files, recorded problems and their proofs, learned methods, and the runs of plans."""

@@ -1,4 +1,4 @@
-"""Planning domains: YAML or HDDL files, read strictly and checked, with the place of whatever is wrong."""
+"""Planning domains: YAML or HDDL files, read strictly and checked, with the place of every error."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 FOLDER = "domains"
 PROBLEMS = f"{FOLDER}/problems"
-"""Where the problems of each domain lie, in a folder of its name."""
+"""The folders of each domain's problems, named after it."""
 SUFFIX = ".hddl"
-"""Of HDDL; what reads it is imported when there is such a file."""
+"""The suffix of HDDL; its reader is imported only if there is such a file."""
 SUFFIXES = (".yaml", SUFFIX)
 EXPECT = "expect"
-"""What a problem file says for ``memkit domain test``, and nobody else."""
+"""The key of a problem file that only ``memkit domain test`` reads."""
 
 
 def load_domain(path: Path, *, name: str | None = None, stem: str | None = None) -> Domain:
-    """Return the domain in a file; raises ``UsageError`` with line and column for the first thing that is wrong.
+    """Return the domain in a file; raise ``UsageError`` with line and column for the first error.
 
-    ``name`` is what errors call the file, ``stem`` the name that the domain must have (any, when it is left out). What
-    ends in ``.hddl`` is HDDL, anything else YAML.
+    ``name`` is what errors call the file, ``stem`` the name that the domain must have (any if omitted). A file
+    with the suffix ``.hddl`` is HDDL, any other YAML.
     """
     if path.suffix.lower() == SUFFIX:
         from memkit.hddl.interface import read_domain
@@ -44,7 +44,7 @@ def load_domain(path: Path, *, name: str | None = None, stem: str | None = None)
 
 
 def document_domain(document: Document, stem: str | None = None) -> Domain:
-    """Return the domain in a document; raises ``UsageError`` as ``load_domain`` does."""
+    """Return the domain in a document; raise ``UsageError`` as ``load_domain`` does."""
     from memkit.runtime.htn.language.domain import Domain
     from memkit.runtime.htn.language.terms import HtnError
 
@@ -57,38 +57,38 @@ def document_domain(document: Document, stem: str | None = None) -> Domain:
 
 
 Learned = Callable[[str, "Domain"], Sequence["Method"]]
-"""Returns the learned methods of a domain, by its name, that held up."""
+"""Returns the confirmed learned methods of a domain, by its name."""
 
 
 class StoreDomain:
-    """A domain of a store as its agent knows it: the tasks at once, all else when the first plan is asked for."""
+    """A store's domain as its agent sees it: the tasks at once, the rest when the first plan is requested."""
 
     def __init__(self, root: Path, path: Path, learned: Learned) -> None:
         self._root = root
         self._path = path
         self._learned = learned
         self.tasks: Sequence[str] = ()
-        """Those that there are methods for, as terms."""
+        """The tasks that have methods, as terms."""
 
     @cached_property
     def domain(self) -> Domain:
-        """Return what people wrote; raises ``UsageError`` as ``load_domain`` does."""
+        """Return what people wrote; raise ``UsageError`` as ``load_domain`` does."""
         return load_domain(self._path, name=f"{FOLDER}/{self._path.name}", stem=self._path.stem)
 
     @cached_property
     def learned(self) -> Sequence[Method]:
-        """Return the methods that a model proposed and that held up, where there are any."""
+        """Return the confirmed methods that a model proposed, if there are any."""
         if not (self._root / FOLDER / "learned" / f"{self._path.stem}.yaml").exists():
             return ()
         return self._learned(self._path.stem, self.domain)
 
 
 def store_domains(root: Path, learned: Learned) -> dict[str, StoreDomain]:
-    """Return the domains of the store at ``root`` by name; ``learned`` reads their learned methods where there are any.
+    """Return the domains of the store at ``root`` by name; ``learned`` reads their learned methods if there are any.
 
     Raises:
-        UsageError: A file has not the shape of a domain; the message says where. What is wrong in what it means is told
-            when the domain is asked for.
+        UsageError: A file does not have the shape of a domain; the message says where. Semantic errors are reported
+            when the domain is requested.
     """
     files = {checked_name(path.stem, "domain"): path for path in domain_files(root)}
     domains = {name: StoreDomain(root, path, learned) for name, path in files.items()}
@@ -99,7 +99,7 @@ def store_domains(root: Path, learned: Learned) -> dict[str, StoreDomain]:
 
 
 def check_domains(root: Path) -> None:
-    """Load every domain of the store at ``root``, of files that stay as they were since they loaded none.
+    """Load every domain of the store at ``root``, except from files unchanged since they last loaded.
 
     Raises:
         UsageError: A file is wrong; the message says where.
@@ -110,7 +110,7 @@ def check_domains(root: Path) -> None:
 
 
 def _heads(path: Path) -> list[Head]:
-    """Return what the methods in a file of a store's domain say that they do; of YAML nothing else is read."""
+    """Return the heads of the methods in a file of a store's domain; nothing else in the YAML is read."""
     name = f"{FOLDER}/{path.name}"
     if path.suffix.lower() == SUFFIX:
         return [method.head for method in load_domain(path, name=name).methods]
@@ -130,16 +130,16 @@ def _heads(path: Path) -> list[Head]:
 
 
 def domains_with(root: Path, task: str) -> list[str]:
-    """Return the domains of the store at ``root`` that have such a task, by its name and how many arguments it has."""
+    """Return the domains of the store at ``root`` that have such a task, by its name and number of arguments."""
     words = task.split()
     known = store_domains(root, lambda name, domain: ())
     return [name for name, one in known.items() if any(_is_called(words, term.split()) for term in one.tasks)]
 
 
 def tasks_near(root: Path, task: str) -> list[str]:
-    """Return the tasks of the store's domains that may be meant, as they are called, the nearest first.
+    """Return the similar tasks of the store's domains, by name, nearest first.
 
-    Those of that name come first, which take other arguments; without any near one all are returned.
+    Tasks with this name but other arguments come first; if none is similar all are returned.
     """
     import difflib
 
@@ -176,7 +176,7 @@ def find_domain(named: str, root: Path | None = None) -> Domain:
 
 
 def domain_file(named: str, root: Path | None = None, *, starters: bool = True) -> Path:
-    """Return the file of a domain that is named as for ``find_domain``; raises ``NotFound`` with the nearest name."""
+    """Return the file of a domain given as for ``find_domain``; raise ``NotFound`` with the nearest name."""
     if is_file_name(named):
         return Path(named)
     checked_name(named, "domain")
@@ -194,12 +194,12 @@ def domain_file(named: str, root: Path | None = None, *, starters: bool = True) 
 
 
 def is_file_name(named: str) -> bool:
-    """Return whether somebody who names a domain means a file."""
+    """Return whether a given name of a domain means a file."""
     return bool(Path(named).suffix) or "/" in named or Path(named).is_file()
 
 
 def problem_files(root: Path, domain: str) -> list[Path]:
-    """Return the files of the problems that are recorded for a domain of the store at ``root``, by name."""
+    """Return the files of the problems recorded for a domain of the store at ``root``, by name."""
     return _files_in(root / PROBLEMS / domain)
 
 
@@ -208,7 +208,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def load_problem(path: Path, domain: Domain, *, name: str | None = None) -> Problem:
-    """Return the objects, facts and tasks in a file; raises ``UsageError`` with line and column where one is wrong."""
+    """Return the objects, facts and tasks in a file; raise ``UsageError`` with line and column of an error."""
     problem, wider = problem_in_domain(path, domain, name=name)
     if wider is not domain:
         message = f"{path} has initial tasks with variables, which only 'memkit plan --problem' binds. Name objects."
@@ -217,9 +217,9 @@ def load_problem(path: Path, domain: Domain, *, name: str | None = None) -> Prob
 
 
 def problem_in_domain(path: Path, domain: Domain, *, name: str | None = None) -> tuple[Problem, Domain]:
-    """Return the problem in a file, and the domain to solve it in; raises ``UsageError`` as ``load_problem`` does.
+    """Return the problem in a file, and the domain to solve it in; raise ``UsageError`` as ``load_problem`` does.
 
-    The domain has one method more where the initial tasks of an HDDL problem have variables of their own.
+    The domain has one method more if the initial tasks of an HDDL problem have variables of their own.
     """
     if path.suffix.lower() == SUFFIX:
         from memkit.hddl.interface import read_problem
@@ -231,7 +231,7 @@ def problem_in_domain(path: Path, domain: Domain, *, name: str | None = None) ->
 
 
 def is_problem(path: Path) -> bool:
-    """Return whether a file holds a problem, whether or not that can be used; raises ``UsageError`` as reading does."""
+    """Return whether a file holds a problem, whether or not it is valid; raise ``UsageError`` as reading does."""
     if path.suffix.lower() == SUFFIX:
         from memkit.hddl.interface import holds_problem
 
@@ -243,7 +243,7 @@ def is_problem(path: Path) -> bool:
 
 
 def document_problem(document: Document, domain: Domain) -> Problem:
-    """Return the problem in a document; raises ``UsageError`` as ``load_problem`` does."""
+    """Return the problem in a document; raise ``UsageError`` as ``load_problem`` does."""
     from memkit.runtime.htn.language.domain import Problem
     from memkit.runtime.htn.language.terms import HtnError
     from memkit.store.schema import SchemaFinding, check, load_schema
@@ -258,7 +258,7 @@ def document_problem(document: Document, domain: Domain) -> Problem:
 
 
 def domain_findings(document: Document, stem: str | None = None) -> list[SchemaFinding]:
-    """Return what keeps a document from being a domain: its shape first, then the first thing that makes no sense."""
+    """Return the faults that keep a document from being a domain: its shape first, then the first semantic error."""
     from memkit.runtime.htn.language.domain import Domain
     from memkit.runtime.htn.language.terms import HtnError
 
@@ -275,7 +275,7 @@ DOMAIN = Kind("domain", FOLDER, domain_findings)
 
 
 def _misfits(document: Document, stem: str | None) -> list[SchemaFinding]:
-    """Return what is wrong with a document before anybody asks what it means."""
+    """Return the faults of a document that do not concern its meaning."""
     from memkit.store.schema import SchemaFinding, check, load_schema
 
     findings = check(document.data, load_schema("domain"))
@@ -302,7 +302,7 @@ def _refuse(document: Document, findings: Iterable[SchemaFinding]) -> None:
 
 
 def misplaced(document: Document, path: KeyPath, message: str) -> UsageError:
-    """Return the error of what stands at a path of a document."""
+    """Return the error about the value at a path of a document."""
     return _wrong(document, document.position(path), message)
 
 

@@ -1,4 +1,4 @@
-"""Put a planner's question to a language model, and remember on this machine what was refused."""
+"""Put a planner's question to a language model, and remember refused answers on this machine."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ ANSWER = ToolSpec("propose_subtasks", "Give the subtasks that do the task, in or
 
 
 class AskedModel:
-    """A model that proposes subtasks; what it says is for the planner to judge."""
+    """A model that proposes subtasks; the planner judges its answers."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     def ask(self, question: GapQuestion) -> Any:
-        """Return what the model answered as data, its text where it is no JSON, or None where it said nothing.
+        """Return the model's answer as data, as text if it is not JSON, or None if it is empty.
 
-        Each try is a conversation of its own: what was wrong with the earlier ones stands in the question.
+        Each attempt is a separate conversation: the question includes what was wrong with the earlier ones.
         """
         messages: list[Message] = [
             {"role": "system", "content": INSTRUCTIONS},
@@ -55,16 +55,16 @@ class AskedModel:
 
 
 def domain_digest(domain: Domain) -> str:
-    """Return a digest of what a domain can do; another domain of the same name has other gaps."""
+    """Return a digest of a domain's abilities; another domain of the same name has other gaps."""
     try:
         text = json.dumps(domain.to_data(), sort_keys=True, ensure_ascii=False, default=str)
-    except HtnError:  # Python functions cannot be written down
+    except HtnError:  # Python functions cannot be serialised
         text = domain.name
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class GapLog:
-    """Gaps of one domain and one model in a file of JSON lines, to which processes append."""
+    """Gaps of one domain and one model in a JSON lines file that several processes append to."""
 
     def __init__(self, path: Path, domain: Domain, model: str, clock: Callable[[], datetime]) -> None:
         self._path = path
@@ -76,7 +76,7 @@ class GapLog:
         return tuple(self._known.get(gap, ()))
 
     def refuse(self, gap: Gap, refusal: RefusedProposal) -> None:
-        """Append one more; raises ``EnvironmentFault`` where it cannot be written."""
+        """Append one more; raise ``EnvironmentFault`` if it cannot be written."""
         self._known.setdefault(gap, []).append(refusal)
         at = self._clock().isoformat().replace("+00:00", "Z")
         entry = {"at": at, **self._about, "task": gap.task, "state": gap.state, **vars(refusal)}
@@ -105,7 +105,7 @@ _KEYS = ("at", "domain", "model", "task", "state", "proposal", "reason")
 
 
 def entries(path: Path) -> list[dict[str, Any]]:
-    """Return the entries of a gap log; a line that was cut short says nothing."""
+    """Return the entries of a gap log; truncated lines are skipped."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

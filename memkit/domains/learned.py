@@ -1,4 +1,4 @@
-"""The file of one domain's learned methods: read, added to and taken from, so that git shows it as a diff."""
+"""The file of one domain's learned methods: read, added to and removed from, so that git shows a small diff."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True)
 class LearnedMethods:
-    """Where the learned methods of a domain lie."""
+    """The place of a domain's learned methods."""
 
     path: Path
     shown: str
-    """What messages call the file."""
+    """The name of the file in messages."""
     domain: str
     gaps: Path
-    """What was refused, on this machine; also the lock that keeps two processes from changing the file at once."""
+    """This machine's log of refused proposals; also the lock that keeps two processes from changing the file."""
 
     @staticmethod
     def of_domain(name: str, given: str, root: Path | None, learned: Path | None) -> LearnedMethods | None:
         """Return those of the domain that a person called ``given`` and that calls itself ``name``.
 
-        None for a file that belongs to no store, where no file of learned methods was asked for.
+        None for a domain file outside a store, if no file of learned methods was given.
         """
         if learned is not None:
             return LearnedMethods.of_file(learned, name)
         path = Path(given)
         is_file = bool(path.suffix) or "/" in given or path.is_file()
-        # Domains of competitions have names that no file of a store has.
+        # Competition domains have names that no file of a store can have.
         if (
             root is None
             or not NAME.fullmatch(name)
@@ -72,11 +72,11 @@ class LearnedMethods:
 
     @staticmethod
     def of_file(path: Path, domain: str) -> LearnedMethods:
-        """Return those in a file of its own, with what was refused beside it."""
+        """Return those in a separate file, with the log of refusals beside it."""
         return LearnedMethods(path, str(path), domain, path.with_name(f"{path.name}.gaps.jsonl"))
 
     def entries(self) -> list[Entry]:
-        """Return the learned methods as they stand in the file; raises ``UsageError`` where it makes no sense."""
+        """Return the learned methods as stored in the file; raise ``UsageError`` if it is invalid."""
         return self._listed("methods")
 
     def rejected(self) -> list[Entry]:
@@ -84,14 +84,14 @@ class LearnedMethods:
         return self._listed("rejected")
 
     def methods(self, domain: Domain, left_out: Callable[[str], None]) -> list[Method]:
-        """Return the learned methods that fit ``domain``; ``left_out`` is told of each that does not, and why.
+        """Return the learned methods that fit ``domain``; ``left_out`` receives each that does not, and why.
 
-        One that text from outside may have steered is not among them before its promotion.
+        A method that text from outside may have steered is not included before its promotion.
         """
         found: list[Method] = []
         for entry in self.entries():
             if (entry.get("provenance") or {}).get("taint"):
-                continue  # whatever steered it, a person has not looked at it yet
+                continue  # whatever steered it, no person has looked at it yet
             try:
                 method = read_method(entry)
                 if is_goal((method.task,)):
@@ -111,7 +111,7 @@ class LearnedMethods:
         return None
 
     def find(self, name: str) -> Entry:
-        """Return the entry called ``name``; raises ``NotFound``."""
+        """Return the entry called ``name``; raise ``NotFound``."""
         known = {str(entry["name"]): entry for entry in self.entries()}
         if name not in known:
             hint = suggestion(name, list(known)) or (f" Known: {', '.join(known)}." if known else " There is none.")
@@ -125,10 +125,10 @@ class LearnedMethods:
             yield
 
     def with_methods(self, learned: Sequence[tuple[Method, Mapping[str, Any]]]) -> tuple[str, list[str]]:
-        """Return the file's text with further methods, and their names; what is in it already is not added again."""
+        """Return the file's text with further methods, and their names; existing methods are not added again."""
         known = set()
         for entry in self.entries():
-            with suppress(HtnError):  # one that is no method any more is nobody's duplicate
+            with suppress(HtnError):  # an invalid method is nobody's duplicate
                 known.add(content_of(read_method(entry)))
         taken = {str(entry["name"]) for entry in (*self.entries(), *self.rejected())}
         added: list[Entry] = []
@@ -140,7 +140,7 @@ class LearnedMethods:
         return self._text(lambda data: _append(data, "methods", added)), [entry["name"] for entry in added]
 
     def without(self, name: str, rejected: Mapping[str, Any] | None = None) -> str:
-        """Return the file's text without a method, noted as rejected where ``rejected`` says so."""
+        """Return the file's text without a method, recorded as rejected if ``rejected`` is given."""
         self.find(name)
 
         def change(data: Any) -> None:
@@ -187,12 +187,12 @@ def _fault(entry: Any) -> str | None:
 
 
 def read_method(entry: Mapping[str, Any]) -> Method:
-    """Return the method of an entry, always marked as learned; raises ``HtnError`` where it is none."""
+    """Return the method of an entry, always marked as learned; raise ``HtnError`` if it is invalid."""
     return method_from_data({**{key: value for key, value in entry.items() if key != "provenance"}, "learned": True})
 
 
 def learned_findings(document: Document, stem: str) -> list[SchemaFinding]:
-    """Return what keeps a document from being the learned methods of the domain that its file's stem names."""
+    """Return the faults that keep a document from being the learned methods of the domain named by its file's stem."""
     data = document.data
     if not isinstance(data, dict) or data.get("domain") != stem:
         message = f"The file is named {stem!r}, and does not say 'domain: {stem}'."
@@ -211,7 +211,7 @@ def _append(data: Any, key: str, entries: Sequence[Entry]) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return data with every text in double quotes that holds more than a word, as people write domains."""
+    """Return data with every text of more than a word in double quotes, as people write domains."""
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
     if isinstance(value, dict):
@@ -222,7 +222,7 @@ def plain(value: Any) -> Any:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Return a learned method's name, which ends in a number, with the next number that is free."""
+    """Return a learned method's name, which ends in a number, with the next free number."""
     stem, _, number = name.rpartition("_")
     return next(free for at in count(int(number)) if (free := f"{stem}_{at}") not in taken)
 
@@ -236,7 +236,7 @@ def _terms(entry: Mapping[str, Any]) -> list[Term]:
 
 
 def _matches(pattern: Sequence[Term], terms: Sequence[Term]) -> bool:
-    """Return whether terms are what a pattern says, with one object for each variable."""
+    """Return whether terms match a pattern, with one object for each variable."""
     values: dict[Any, Any] = {}
     if [len(term) for term in pattern] != [len(term) for term in terms]:
         return False

@@ -1,4 +1,4 @@
-"""Prove a domain by the problems recorded for it, and judge a learned method by them before it is promoted."""
+"""Prove a domain by the problems recorded for it, and judge a learned method by them before its promotion."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from memkit.runtime.htn.verification.evaluation import StepState, shortfall
 from memkit.store.yaml import Document, load_yaml
 
 INVALID = "invalid"
-"""The outcome of a problem file that cannot be read."""
+"""The outcome of an unreadable problem file."""
 _SAID = {FOUND: "a plan", NO_PLAN: "no plan"}
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a problem file says under ``expect``."""
+    """The content of a problem file under ``expect``."""
 
     outcome: str = FOUND
     plan: tuple[Step, ...] | None = None
     steps: int | None = None
     at_most: int | None = None
     holds: tuple[Condition, ...] = ()
-    """What must hold after the plan."""
+    """Conditions that must hold after the plan."""
 
 
 @dataclass(frozen=True)
 class ProblemProof:
-    """What came of one problem."""
+    """The result of one problem."""
 
     name: str
     path: str
@@ -58,10 +58,10 @@ class ProblemProof:
     outcome: str
     plan: tuple[Step, ...] | None = None
     faults: tuple[str, ...] = ()
-    """In what the outcome is not as expected; nothing, where the test passes."""
+    """How the outcome differs from the expected one; empty if the test passes."""
     line: int = 1
     used: frozenset[str] = frozenset()
-    """The methods and operators of the plan."""
+    """The methods and operators in the plan."""
 
     @property
     def passed(self) -> bool:
@@ -71,7 +71,7 @@ class ProblemProof:
 
 @dataclass(frozen=True)
 class DomainProof:
-    """What came of all problems of a domain."""
+    """The results of all problems of a domain."""
 
     domain: Domain
     path: str
@@ -85,7 +85,7 @@ class DomainProof:
 
 
 def prove_domain(root: Path, name: str, domain: Domain, path: str, budget: Budget) -> DomainProof:
-    """Return what comes of the problems recorded for a domain of the store at ``root``; learned methods take no part.
+    """Return the results of the problems recorded for a domain of the store at ``root``, without learned methods.
 
     Every plan is verified by code that shares nothing with the search.
     """
@@ -94,7 +94,7 @@ def prove_domain(root: Path, name: str, domain: Domain, path: str, budget: Budge
 
 
 def expectation_of(document: Document, domain: Domain) -> Expectation:
-    """Return what a problem file expects; raises ``UsageError`` with the place of what makes no sense."""
+    """Return what a problem file expects; raise ``UsageError`` with the place of an error."""
     said: Mapping[str, Any] = document.data.get(EXPECT) or {}
     outcome = str(said.get("outcome", FOUND))
     if outcome == NO_PLAN:
@@ -109,14 +109,14 @@ def expectation_of(document: Document, domain: Domain) -> Expectation:
 
 
 def require_domain(document: Document, *names: str) -> None:
-    """Raise ``UsageError`` where a problem says that it is one of another domain."""
+    """Raise ``UsageError`` if a problem names another domain as its own."""
     named = document.data.get("domain", names[0])
     if named not in names:
         raise misplaced(document, ("domain",), f"This is a problem of {named!r}, among those of {names[0]!r}.")
 
 
 def _conditions(document: Document, said: Mapping[str, Any], domain: Domain) -> tuple[Condition, ...]:
-    """Return the conditions under ``holds``, read and checked just as a problem's goal is."""
+    """Return the conditions under ``holds``, read and checked as a problem's goal is."""
     if "holds" not in said:
         return ()
     data = {key: value for key, value in document.data.items() if key != EXPECT}
@@ -177,7 +177,7 @@ def _listed(plan: Sequence[Step]) -> str:
 
 
 BUDGET = Budget(nodes=500_000, seconds=15.0)
-"""Of one problem."""
+"""The limits for one problem."""
 
 
 @dataclass(frozen=True)
@@ -188,14 +188,14 @@ class RecordedProblem:
     """The file, or the learned method that it was recorded with."""
     problem: Problem
     own: bool = False
-    """Whether it is the one that the method in question was learned from."""
+    """Whether the method in question was learned from it."""
     from_lesson: bool = False
-    """Whether it was recorded when something was learned."""
+    """Whether it was recorded together with a learned method."""
 
 
 @dataclass(frozen=True)
 class MethodJudgement:
-    """What one problem says."""
+    """The result of one problem."""
 
     name: str
     before: str
@@ -203,7 +203,7 @@ class MethodJudgement:
     steps_before: int | None
     steps_after: int | None
     fault: str | None
-    """Why the method must not be promoted, as far as this problem goes."""
+    """Why the method must not be promoted, according to this problem."""
 
     def to_data(self) -> dict[str, Any]:
         """Return the judgement as plain data."""
@@ -213,9 +213,9 @@ class MethodJudgement:
 def judge(
     before: Domain, after: Domain, method: str, problems: Iterable[RecordedProblem], others: Sequence[Method]
 ) -> Iterator[MethodJudgement]:
-    """Yield what each problem says of a domain before and after it got ``method``.
+    """Yield each problem's result for a domain before and after adding ``method``.
 
-    The ``others`` that were learned take part in the problems that were recorded when something was learned, which may
+    The ``others`` that were learned are used for the problems recorded with learned methods, which may
     have had several gaps; every other problem is solved by the domain alone.
     """
     for recorded in problems:
@@ -262,5 +262,5 @@ def _steps(result: Result) -> int | None:
 
 
 def faults(judgements: Sequence[MethodJudgement]) -> list[str]:
-    """Return in words everything that keeps a method from being promoted."""
+    """Return in words everything that prevents a method's promotion."""
     return [f"{each.name}: {each.fault}" for each in judgements if each.fault is not None]

@@ -1,4 +1,4 @@
-"""The runs of plans on this machine: a folder each, with what was asked for and the journal of what was done."""
+"""The runs of plans on this machine: one folder each, with the request and the journal of what was done."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ASKED, JOURNAL = "run.json", "journal.jsonl"
 
 @dataclass(frozen=True)
 class RecordedPlanRun:
-    """What one run is to do, as it was when it began."""
+    """The request of one run, as it was when the run began."""
 
     id: str
     at: str
     domain: Domain
-    """With the learned methods that were known then, so that files which change meanwhile change nothing here."""
+    """Including the learned methods known then, so that changes of files in the meantime do not matter."""
     problem: Problem
     folder: Path
     user: str | None = None
@@ -41,11 +41,11 @@ class RecordedPlanRun:
 
 @dataclass(frozen=True)
 class RunState:
-    """How far a run came."""
+    """The progress of a run."""
 
     run: RecordedPlanRun
     outcome: str | None
-    """None for a run that was killed or is under way."""
+    """None for a run that was killed or is in progress."""
     completed: int
     started: int
 
@@ -67,7 +67,7 @@ class PlanRuns:
     def begin(
         self, domain: Domain, learned: list[Method], problem: Problem, *, now: datetime, user: str | None
     ) -> RecordedPlanRun:
-        """Make the folder of a new run and write down what it is to do."""
+        """Create the folder of a new run and record its request."""
         name = f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
         known = {method.name for method in domain.methods}
         domain = replace(domain, methods=(*domain.methods, *(each for each in learned if each.name not in known)))
@@ -85,7 +85,7 @@ class PlanRuns:
 
         Raises:
             NotFound: There is no such run.
-            StoreFault: What it was to do cannot be read.
+            StoreFault: Its request cannot be read.
         """
         names = self.names()
         if name not in names:
@@ -100,7 +100,7 @@ class PlanRuns:
         return sorted(path.parent.name for path in self._folder.glob(f"*/{ASKED}"))
 
     def states(self, left_out: Callable[[str], None]) -> list[RunState]:
-        """Return how far every run came, oldest first; ``left_out`` is told of each that cannot be read."""
+        """Return the progress of every run, oldest first; ``left_out`` receives each that cannot be read."""
         found: list[RunState] = []
         for name in self.names():
             try:
@@ -110,7 +110,7 @@ class PlanRuns:
         return found
 
     def course(self, run: RecordedPlanRun) -> Course:
-        """Return the plan that a run followed, and what became of each step that was taken up."""
+        """Return the plan that a run followed, and the outcome of each step that was begun."""
         course = Course(run.domain, run.problem, run.id)
         path = run.folder / JOURNAL
         course.follow(read_entries(path) if path.exists() else (), path)

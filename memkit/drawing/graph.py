@@ -1,4 +1,4 @@
-"""Graphs to draw: nodes and edges, their colours, what is folded where there are too many; and those of planning."""
+"""Graphs to draw: nodes and edges, their colours, folding of large ones; and those of planning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Hue = Literal["blue", "green", "amber", "violet", "red", "grey"]
 
 @dataclass(frozen=True)
 class NodeKind:
-    """How the nodes of one kind look, and what the legend calls them."""
+    """The appearance of the nodes of one kind, and its name in the legend."""
 
     name: str
     shape: Shape = "box"
@@ -60,7 +60,7 @@ class Graph:
     nodes: tuple[GraphNode, ...]
     edges: tuple[Edge, ...] = ()
     description: str = ""
-    """What somebody is told who cannot see the drawing, and a line below the title for everybody else."""
+    """Alternative text for those who cannot see the drawing, and a line below the title for everybody else."""
     kinds: Mapping[str, NodeKind] = field(default_factory=dict)
 
     @staticmethod
@@ -101,13 +101,13 @@ class Graph:
 
 
 NEUTRAL = "#757575"
-"""4.6 : 1 on white and on black."""
+"""Contrast 4.6 : 1 on white and on black."""
 PLAIN = NodeKind("")
 
 
 @dataclass(frozen=True)
 class Colours:
-    """The ground of a box, its rim, and the text on it."""
+    """The background of a box, its border, and its text."""
 
     ground: str
     rim: str
@@ -125,12 +125,12 @@ COLOURS: Mapping[Hue, Colours] = {
 
 
 def kind_of(graph: Graph, node: GraphNode) -> NodeKind:
-    """Return how a node looks."""
+    """Return the appearance of a node."""
     return graph.kinds.get(node.kind, PLAIN)
 
 
 def used_kinds(graph: Graph) -> list[tuple[str, NodeKind]]:
-    """Return the kinds that occur, in the order in which they were declared."""
+    """Return the kinds that occur, in the order of their declaration."""
     present = {node.kind for node in graph.nodes}
     return [(key, kind) for key, kind in graph.kinds.items() if key in present]
 
@@ -140,7 +140,7 @@ _KIND = NodeKind("not drawn", "pill", "grey", dashed=True)
 
 
 def folded(graph: Graph, limit: int) -> Graph:
-    """Return a graph of ``limit`` nodes at most, which says what it leaves out; a small one comes back as it is."""
+    """Return a graph of at most ``limit`` nodes, which says what it leaves out; a small one is returned unchanged."""
     if len(graph.nodes) <= limit:
         return graph
     kept, added, edges = _tree(graph, limit) if graph.is_forest else _first(graph, limit)
@@ -156,7 +156,7 @@ def folded(graph: Graph, limit: int) -> Graph:
 
 
 def _tree(graph: Graph, limit: int) -> tuple[set[str], list[GraphNode], list[Edge]]:
-    """Open nodes level by level while there is room; what has no room becomes one node beside its siblings."""
+    """Open nodes level by level while there is room; the others become one node beside their siblings."""
     children, sizes = graph.children(), dict(_sizes(graph))
     kept: set[str] = set()
     added: list[GraphNode] = []
@@ -165,7 +165,7 @@ def _tree(graph: Graph, limit: int) -> tuple[set[str], list[GraphNode], list[Edg
     while waiting:
         parent = waiting.popleft()
         below = graph.roots() if parent is None else children[parent]
-        # Each node that waits may need one more node to say what it hides.
+        # Each waiting node may need one more node to say what it hides.
         room = limit - len(kept) - len(added) - sum(bool(each and children[each]) for each in waiting)
         fit = _fitting(below, children, room)
         kept.update(fit)
@@ -178,13 +178,13 @@ def _tree(graph: Graph, limit: int) -> tuple[set[str], list[GraphNode], list[Edg
 
 
 def _fitting(below: list[str], children: Mapping[str, list[str]], room: int) -> list[str]:
-    """Return as many siblings as there is room for, with a place for what says how many the others are."""
+    """Return as many siblings as fit, with a place for the node that counts the others."""
     needed = list(accumulate(1 + bool(children[each]) for each in below))
     return below if not needed or needed[-1] <= room else below[: bisect_right(needed, room - 1)]
 
 
 def _sizes(graph: Graph) -> Iterator[tuple[str, int]]:
-    """Yield each node with the number of nodes from it downwards, children first."""
+    """Yield each node with the size of its subtree, children first."""
     children, order, waiting = graph.children(), [], graph.roots()
     while waiting:
         order.append(waiting.pop())
@@ -237,7 +237,7 @@ def _method_node(method: Method) -> GraphNode:
 
 
 def _edges(method: Method) -> Iterator[Edge]:
-    """Yield one edge for each task among the subtasks, with the places at which it stands where there are several."""
+    """Yield one edge for each task among the subtasks, with its positions if there are several."""
     steps = _steps(method)
     places: dict[str, list[str]] = {}
     for place, name in enumerate(steps, 1):

@@ -19,7 +19,7 @@ _FONT = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
 def to_svg(graph: Graph) -> str:
-    """Return the drawing as SVG, to be put into a file or into a page."""
+    """Return the drawing as SVG, for a file or a page."""
     layout = lay_out(graph)
     legend = list(_legend(graph))
     top = _HEADER + (_LEGEND if legend else 0)
@@ -66,7 +66,7 @@ def _box(box: Box, kind: NodeKind) -> Iterator[str]:
 
 
 def _whole(node: GraphNode, kind: NodeKind) -> str:
-    """Return everything about a node, for the tooltip and for screen readers."""
+    """Return the full text of a node, for the tooltip and for screen readers."""
     return ": ".join(each for each in (kind.name, one_line(node.label), one_line(node.note)) if each)
 
 
@@ -133,7 +133,7 @@ def _legend_step(kind: NodeKind) -> float:
 
 
 def _n(value: float) -> str:
-    """Return a coordinate with at most one digit behind the point."""
+    """Return a coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -176,7 +176,7 @@ def _dot_edge(edge: Edge) -> str:
 
 
 def _dot_text(text: str) -> str:
-    r"""Return text for a quoted string, in which DOT knows backslashes such as ``\N`` and entities such as ``&amp;``.
+    r"""Return text for a quoted string, in which DOT reads backslashes such as ``\N`` and entities such as ``&amp;``.
 
     >>> print(_dot_text('say "no" \\N & more'))
     say \"no\" \\N &amp; more
@@ -185,12 +185,12 @@ def _dot_text(text: str) -> str:
 
 
 _MOST_TEXT, _MOST_EDGES = 50_000, 500
-"""Mermaid draws no more than this, and a drawing cannot lift the bound itself."""
+"""Mermaid's limits, which a drawing cannot raise itself."""
 _BRACKETS = {"box": ("[", "]"), "round": ("(", ")"), "pill": ("([", "])")}
 
 
 def to_mermaid(graph: Graph) -> tuple[str, Graph]:
-    """Return the drawing as a Mermaid flowchart with the graph that it shows, folded until Mermaid takes it."""
+    """Return the drawing as a Mermaid flowchart with the graph that it shows, folded to Mermaid's limits."""
     text, limit = _written(graph), len(graph.nodes)
     while limit > 1 and (len(text) > _MOST_TEXT or len(graph.edges) > _MOST_EDGES):
         limit = limit * 9 // 10
@@ -234,9 +234,9 @@ def _mermaid_style(kind: NodeKind) -> str:
 
 
 def _mermaid_text(text: str) -> str:
-    """Return text for a quoted label: what could mean anything to Mermaid, Markdown or HTML as numeric entities.
+    """Return text for a quoted label, with whatever Mermaid, Markdown or HTML might read as numeric entities.
 
-    Mermaid refuses to draw a label that Markdown takes for an item of a list.
+    Mermaid refuses to draw a label that Markdown reads as a list item.
 
     >>> _mermaid_text('1. go "home"')
     '1#46; go #34;home#34;'
@@ -249,18 +249,18 @@ def _entities(found: re.Match[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return text for the accessible title, in which Mermaid knows no entities."""
+    """Return text for the accessible title, in which Mermaid does not interpret entities."""
     return re.sub(r"[^\w ?.,/()=-]", " ", one_line(text)).strip() or "drawing"
 
 
 Form = Literal["svg", "dot", "mermaid"]
 LARGEST = 500
-"""Nodes that can still be read; what is larger is folded."""
+"""The most nodes that are still legible; larger graphs are folded."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The text of a drawing, and how many of the nodes there are it shows."""
+    """The text of a drawing, and how many of all nodes it shows."""
 
     text: str
     shown: int
@@ -268,14 +268,14 @@ class Drawing:
 
     @property
     def folded(self) -> str:
-        """Return the sentence that says what is not shown, or nothing."""
+        """Return the sentence that says what is not shown, or an empty text."""
         if self.shown == self.nodes:
             return ""
         return f"{self.shown:,} of {self.nodes:,} nodes are drawn; the others are folded."
 
 
 def draw(graph: Graph, form: Form) -> Drawing:
-    """Return the graph drawn, the largest part of it that stays readable."""
+    """Return the drawing of the largest legible part of the graph."""
     small = folded(graph, LARGEST)
     if form == "mermaid":
         text, small = to_mermaid(small)

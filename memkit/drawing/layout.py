@@ -1,4 +1,4 @@
-"""Where the nodes of a graph go: trees from left to right, deep trees as an outline, anything else in layers."""
+"""The positions of a graph's nodes: trees from left to right, deep trees as an outline, anything else in layers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from memkit.runtime.host.terminal import one_line
 from .graph import Edge, Graph, GraphNode
 
 LABEL_WIDTH = 64
-"""Characters of a label that are drawn; the whole of it is in the tooltip."""
+"""The most characters of a label that are drawn; the tooltip has all of it."""
 CHARACTER, SMALL_CHARACTER = 7.8, 6.6
-"""Widths in a fixed-width font of 13 and of 11 pixels."""
+"""Character widths in a fixed-width font of 13 and of 11 pixels."""
 PADDING, GAP, COLUMN_GAP, INDENT = 10.0, 10.0, 44.0, 30.0
 LINE, NOTE_LINE = 28.0, 16.0
 _WIDEST_TREE = 2400.0
@@ -42,7 +42,7 @@ class Box:
 
 @dataclass(frozen=True)
 class EdgeLine:
-    """An edge and the points it passes; ``curved`` lines leave and arrive horizontally."""
+    """An edge and the points on it; ``curved`` lines leave and arrive horizontally."""
 
     edge: Edge
     points: tuple[Point, ...]
@@ -51,14 +51,14 @@ class EdgeLine:
 
 @dataclass(frozen=True)
 class Layout:
-    """Everything placed, in pixels from the top left."""
+    """All positions, in pixels from the top left."""
 
     boxes: tuple[Box, ...]
     lines: tuple[EdgeLine, ...]
 
     @property
     def size(self) -> tuple[float, float]:
-        """Return the width and the height that everything takes."""
+        """Return the total width and height."""
         points = [point for line in self.lines for point in line.points]
         right = [box.x + box.width for box in self.boxes] + [x for x, _ in points]
         bottom = [box.y + box.height for box in self.boxes] + [y for _, y in points]
@@ -66,7 +66,7 @@ class Layout:
 
 
 def lay_out(graph: Graph) -> Layout:
-    """Return where everything goes."""
+    """Return all positions."""
     if not graph.is_forest:
         return in_layers(graph)
     depths = _depths(graph)
@@ -77,7 +77,7 @@ def lay_out(graph: Graph) -> Layout:
 
 
 def shown(text: str) -> str:
-    """Return a text as it is drawn: harmless, on one line, and cut where it is long."""
+    """Return a text as drawn: harmless, on one line, and cut if it is long."""
     return one_line(text, LABEL_WIDTH)
 
 
@@ -92,7 +92,7 @@ def _columns(text: str) -> int:
 
 
 def column_places(widths: Sequence[float], gaps: Mapping[int, float] = MappingProxyType({})) -> list[float]:
-    """Return where each column starts, given how wide each is, and the room that labels behind some of them need."""
+    """Return where each column starts, given the widths, and the room that labels after some of them need."""
     places = [0.0]
     for number, width in enumerate(widths):
         places.append(places[-1] + width + max(COLUMN_GAP, gaps.get(number, 0.0)))
@@ -100,7 +100,7 @@ def column_places(widths: Sequence[float], gaps: Mapping[int, float] = MappingPr
 
 
 def _depths(graph: Graph) -> dict[str, int]:
-    """Return how deep each node of a forest lies, in preorder."""
+    """Return the depth of each node of a forest, in preorder."""
     children = graph.children()
     depths: dict[str, int] = {}
     waiting = [(root, 0) for root in reversed(graph.roots())]
@@ -116,7 +116,7 @@ def _sized(graph: Graph, depths: Mapping[str, int], depth: int) -> float:
 
 
 def _tree(graph: Graph, depths: Mapping[str, int], columns: Sequence[float]) -> Layout:
-    """Give each leaf a row, and each other node the middle of its children."""
+    """Give each leaf a row, and place each other node at the middle of its children."""
     children = graph.children()
     pitch = max((size_of(node)[1] for node in graph.nodes), default=0) + GAP
     middles: dict[str, float] = {}
@@ -136,7 +136,7 @@ def _tree(graph: Graph, depths: Mapping[str, int], columns: Sequence[float]) -> 
 
 
 def straight(edge: Edge, boxes: Mapping[str, Box]) -> EdgeLine:
-    """Return the line from the right of one box to the left of another."""
+    """Return the line from the right side of one box to the left side of another."""
     source, target = boxes[edge.source], boxes[edge.target]
     return EdgeLine(edge, ((source.x + source.width, source.middle), (target.x, target.middle)))
 
@@ -161,13 +161,13 @@ def _outline(graph: Graph, depths: Mapping[str, int]) -> Layout:
 
 _SWEEPS = 6
 _ASIDE = 8.0
-"""How far below the others the edges run that lead back, so that both directions of a pair are seen."""
+"""How far below the others backward edges run, so that both directions of a pair are visible."""
 _MOST_BENDS = 5000
-"""Where long edges would need more bends than this, they go straight."""
+"""If long edges would need more bends than this, they are straight."""
 
 
 def in_layers(graph: Graph) -> Layout:
-    """Return where everything goes; an edge that closes a cycle runs back to the left."""
+    """Return all positions; an edge that closes a cycle runs back to the left."""
     forward = _without_cycles(graph)
     ranks = _ranks(graph, forward)
     paths = _paths(forward, ranks)
@@ -183,7 +183,7 @@ def in_layers(graph: Graph) -> Layout:
 
 
 def _without_cycles(graph: Graph) -> list[tuple[str, str]]:
-    """Return the ends of each edge, turned round where the edge closes a cycle (depth first, in order)."""
+    """Return the ends of each edge, reversed if the edge closes a cycle (depth first, in order)."""
     children, state = graph.children(), dict.fromkeys((node.id for node in graph.nodes), 0)
     back: set[tuple[str, str]] = set()
     for start in [*graph.roots(), *state]:
@@ -204,7 +204,7 @@ def _without_cycles(graph: Graph) -> list[tuple[str, str]]:
 
 
 def _ranks(graph: Graph, forward: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """Return the layer of each node: one behind the last of those that lead to it."""
+    """Return the layer of each node: one after the last of its predecessors'."""
     leading: dict[str, int] = {node.id: 0 for node in graph.nodes}
     following: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
     for source, target in forward:
@@ -257,7 +257,7 @@ def _rows(graph: Graph, ranks: Mapping[str, int], paths: list[list[Bend]]) -> li
 
 
 def _order(row: list[Slot], rows: list[list[Slot]], neighbours: Mapping[Slot, list[Slot]]) -> None:
-    """Sort one layer by the mean place of what each slot is joined to; what is joined to nothing keeps its place."""
+    """Sort one layer by the mean position of each slot's neighbours; a slot without neighbours keeps its place."""
     places = {slot: place for each in rows for place, slot in enumerate(each)}
     own = {slot: place for place, slot in enumerate(row)}
 
@@ -269,7 +269,7 @@ def _order(row: list[Slot], rows: list[list[Slot]], neighbours: Mapping[Slot, li
 
 
 def _placed(graph: Graph, rows: list[list[Slot]]) -> tuple[dict[str, Box], dict[Bend, Point]]:
-    """Stack each layer around one common middle."""
+    """Stack each layer around a common middle."""
     nodes = {node.id: node for node in graph.nodes}
     sizes = {name: size_of(node) for name, node in nodes.items()}
     column = {slot: number for number, row in enumerate(rows) for slot in row}

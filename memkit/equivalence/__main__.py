@@ -26,11 +26,11 @@ NOTES = "¹²³⁴⁵⁶⁷⁸⁹"
 
 @dataclass(frozen=True)
 class ShippedTest:
-    """A capability that no transcript shows, and the test that ships with every project and proves it there."""
+    """A capability that no transcript shows, and the test shipped with every project that proves it."""
 
     capability: str
     group: str
-    """The class of ``tests/test_promises.py`` that holds it."""
+    """The class in ``tests/test_promises.py`` that contains it."""
     name: str
 
 
@@ -51,7 +51,7 @@ def cells_of(result: ColumnResult) -> list[str]:
 
 
 def matrix_text(results: Sequence[ColumnResult]) -> str:
-    """Return the matrix as Markdown, with its marks and the reasons of its limits."""
+    """Return the matrix as Markdown, with its marks and the reasons for its limits."""
     reasons = list(dict.fromkeys(why for result in results for why in result.column.limits.values()))
     if len(reasons) > len(NOTES):
         raise UsageError(f"The matrix has marks for {len(NOTES)} reasons, and there are {len(reasons)}.")
@@ -68,7 +68,7 @@ def matrix_text(results: Sequence[ColumnResult]) -> str:
 
 
 def write_matrix(page: Path, results: Sequence[ColumnResult]) -> None:
-    """Put the matrix of ``results`` in the place of the one in ``page``; raises ``UsageError`` where there is none."""
+    """Replace the matrix in ``page`` by that of ``results``; raise ``UsageError`` if there is none."""
     before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -95,7 +95,7 @@ SCHEMA = "memkit.equivalence/1"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code: 1 where a target is not equal and gives no reason."""
+    """Run one command line and return its exit code: 1 if a target differs without a stated reason."""
     options = _parser().parse_args(arguments)
     try:
         results = run(_columns(options.targets))

@@ -1,4 +1,4 @@
-"""What a transcript is made of, and what a run of it shows."""
+"""The parts of a transcript, and the results of running it."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from memkit.runtime.testing.interface import Conversation
 from memkit.runtime.testing.script import Script
 
 Seen = Mapping[str, Any]
-"""What one turn showed, or what it left in memory, with names in the place of ids, marks and dates."""
+"""What one turn showed, or what it left in memory, with names replacing ids, marks and dates."""
 
 
 @dataclass(frozen=True)
 class TranscriptTurn:
-    """One message of a user, answered in a process of its own by a model that plays ``script``."""
+    """One message of a user, answered in a separate process by a model that plays ``script``."""
 
     text: str
     script: Script
     user: str | None = "ada"
     session: str | None = None
-    """The session; that of the part where none is named."""
+    """The session; by default that of the part."""
     consents: bool = True
-    """Whether the host says that the user agreed to long-term memory."""
+    """Whether the host states that the user agreed to long-term memory."""
     context: Mapping[str, Any] = field(default_factory=dict)
-    """What the host says about itself; the policies read it."""
+    """The host's context, which the policies read."""
     probes: tuple[str, ...] = ()
     """Phrases that are looked for in what the model sees, call by call."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the transcript, which shows one capability."""
+    """A part of the transcript, which demonstrates one capability."""
 
     name: str
     capability: str
-    """The words of its row in the matrix."""
+    """The text of its row in the matrix."""
     turns: tuple[TranscriptTurn, ...]
 
 
 @dataclass(frozen=True)
 class Account:
-    """What one part showed on one side."""
+    """The result of one part on one side."""
 
     turns: tuple[Seen, ...]
     memory: Seen
-    """What it left: the lines that were written, the records and core sections they are about, what tools wrote."""
+    """What it left: the written lines, the records and core sections that they concern, and tools' output."""
 
 
 class TranscriptSide(Protocol):
-    """Something that can answer the turns of a transcript: the reference agent, or a rendered project."""
+    """A side that can answer the turns of a transcript: the reference agent, or a rendered project."""
 
     def answer(self, turn: TranscriptTurn, session: str) -> Seen:
-        """Answer one turn and return what it showed, ids and all."""
+        """Answer one turn and return what it showed, including ids."""
 
 
 def probed(phrases: Sequence[str], asked: Sequence[Conversation]) -> dict[str, list[str]]:
-    """Return where each phrase stood, call by call: in the system's words, in the conversation, both or nowhere."""
+    """Return where each phrase occurred, call by call: in system messages, in the conversation, both or nowhere."""
     return {phrase: [_place(phrase, conversation) for conversation in asked] for phrase in phrases}
 
 

@@ -1,4 +1,4 @@
-"""The transcript: what users say, part after part, and what the model answers, as ``transcript.yaml`` has it."""
+"""The transcript: the users' messages, part by part, and the model's answers, from ``transcript.yaml``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STANDS_FOR = {
     "<key>": "sk-proj-" + "a1B2c3D4e5" * 4,
     "<too long>": "x" * 90,
 }
-"""What the file says shortly; ``<found>`` is the id of the record that the newest tool result shows first."""
+"""Abbreviations in the file; ``<found>`` is the id of the first record in the newest tool result."""
 
 
 def _turn(data: Mapping[str, Any]) -> TranscriptTurn:
@@ -37,6 +37,6 @@ FORTY_TURNS = PARTS[-1]
 """A model that writes as real ones do: in its own words, several facts at once, under labels.
 
 It believes what a page says, calls tools that fail, learns of mistakes late, and repeats itself. It names arguments as
-other systems do, gives them the wrong form, quotes what does not stand there, and cites what it made up. Who talks is
-Vera, a nurse in Lisbon; what memory holds in the end is told in ``docs/forty-turns.md``, which is written from a run.
+other systems do, gives them the wrong form, misquotes, and cites what it made up. The user is
+Vera, a nurse in Lisbon; ``docs/forty-turns.md``, which is written from a run, shows the final memory.
 """

@@ -1,4 +1,4 @@
-"""A run as its folder tells it, in numbers: whether or not a process is at work on it."""
+"""A run's state and figures, read from its folder, whether or not a process is working on it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from memkit.evolution.record import Checkpoint, RunRecord
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 SHORT = 10
-"""Characters of an id that are shown."""
+"""The characters of an id that are shown."""
 _SHORTEST = 4
 
 
 @dataclass(frozen=True)
 class EvolutionAccount:
-    """What can be told of a run: all of it belongs to the generation of one checkpoint."""
+    """The account of a run: everything belongs to the generation of one checkpoint."""
 
     folder: RunFolder
     record: RunRecord
@@ -49,19 +49,19 @@ class EvolutionAccount:
 
     @cached_property
     def state(self) -> str:
-        """Return ``running``, ``finished`` or ``stopped`` (there is more to do, and nobody does it)."""
+        """Return ``running``, ``finished`` or ``stopped`` (there is more to do, but no process does it)."""
         if self.folder.is_busy:
             return RUNNING
         return FINISHED if self.checkpoint is not None and self.checkpoint.stopped is not None else STOPPED
 
     @cached_property
     def spent(self) -> dict[str, float]:
-        """Return what models have used: tokens, and the cost where prices are stated."""
+        """Return the models' usage: tokens, and the cost if prices are stated."""
         return RecordedAnswers(self.folder.path, price=self.record.settings.price).spent
 
     @property
     def best(self) -> str:
-        """Return the id of the best program; raises ``NegativeAnswer`` where none has a score that counts."""
+        """Return the id of the best program; raise ``NegativeAnswer`` if none has a valid score."""
         if self.checkpoint is None or self.checkpoint.best is None:
             raise NegativeAnswer(f"No program of the run {self.record.name} has a score that counts yet.")
         return str(self.checkpoint.best["id"])
@@ -71,7 +71,7 @@ class EvolutionAccount:
         """Return the id of the program that the run began with.
 
         Raises:
-            NegativeAnswer: It was not judged yet.
+            NegativeAnswer: It has not been judged yet.
         """
         first = next(iter(self.judged), None)
         if first is None:
@@ -99,28 +99,28 @@ class EvolutionAccount:
         return self.known[found[0]]
 
     def text(self, id: str) -> str:
-        """Return the text of a program; raises ``NotFound`` where it is not in the folder any more."""
+        """Return the text of a program; raise ``NotFound`` if it is no longer in the folder."""
         if id not in self.texts:
             raise NotFound(f"The text of the program {id[:SHORT]} is not in {self.folder.path / 'programs'}.")
         return self.texts[id]
 
     def diff(self, before: str, after: str) -> list[str]:
-        """Return the lines of the unified diff of two programs; none where they are the same."""
+        """Return the lines of the unified diff of two programs; empty if they are equal."""
         first, second = self.text(before), self.text(after)
         names = (f"{before[:SHORT]}.py", f"{after[:SHORT]}.py")
         return list(unified_diff(first.splitlines(), second.splitlines(), *names, lineterm=""))
 
     def ancestry(self, id: str) -> list[LineageStep]:
-        """Return a program and its ancestors, the oldest first."""
+        """Return a program and its ancestors, oldest first."""
         return ancestry(id, self.known, minimize=self.record.settings.minimize)
 
 
 def account_of(folder: RunFolder) -> EvolutionAccount:
-    """Return what can be told of a run.
+    """Return the account of a run.
 
     Raises:
-        NotFound: This is no run.
-        RunFault: It is damaged, or of a newer memkit.
+        NotFound: This is not a run.
+        RunFault: It is damaged, or was written by a newer memkit.
     """
     found = folder.newest()
     return EvolutionAccount(folder, folder.record, found.checkpoint, found.notes)
@@ -128,7 +128,7 @@ def account_of(folder: RunFolder) -> EvolutionAccount:
 
 @dataclass(frozen=True)
 class Status:
-    """How a run stands."""
+    """The state of a run."""
 
     run: str
     path: str
@@ -140,16 +140,16 @@ class Status:
     """``{id, score, metrics}``"""
     evaluations: int
     rate: float | None
-    """Programs judged in a second."""
+    """Programs judged per second."""
     failures: Mapping[str, int]
-    """Reason → how many programs have no score that counts for it, the most frequent first."""
+    """Reason → how many programs have no valid score because of it, most frequent first."""
     stopped: str | None
     """Why it ended: generations, target, patience, exhausted, unscored, tokens, cost, interrupted."""
     sandbox: str
-    """Which means of confinement hold."""
+    """The confinement in effect."""
     notes: tuple[str, ...] = ()
     models: tuple[Mapping[str, Any], ...] = ()
-    """What each model has contributed: ``{name, asked, better}``, where better are programs that beat the one they
+    """Each model's contribution: ``{name, asked, better}``, where better are programs that beat the one they
     change. The more of those, the more often it is asked."""
 
 
@@ -161,12 +161,12 @@ class Point:
     judged: int
     scored: int
     best: float | None
-    """Of this generation."""
+    """The best score of this generation."""
     best_so_far: float | None
 
 
 def status_of(account: EvolutionAccount) -> Status:
-    """Return how a run stands."""
+    """Return the state of a run."""
     checkpoint, settings = account.checkpoint, account.record.settings
     if checkpoint is None:
         return Status(
@@ -192,7 +192,7 @@ def status_of(account: EvolutionAccount) -> Status:
 
 
 def models_of(checkpoint: Checkpoint) -> tuple[Mapping[str, Any], ...]:
-    """Return what each model has contributed, by name."""
+    """Return each model's contribution, by name."""
     standings: Mapping[str, Any] = checkpoint.state.get("proposers", {})
     return tuple(
         {"name": name, "asked": standing["tries"], "better": standing["wins"]}
@@ -201,12 +201,12 @@ def models_of(checkpoint: Checkpoint) -> tuple[Mapping[str, Any], ...]:
 
 
 def failures_of(judged: Iterable[JudgedProgram]) -> dict[str, int]:
-    """Return how many programs have no score that counts, by reason, the most frequent first."""
+    """Return how many programs have no valid score, by reason, most frequent first."""
     return dict(Counter(each.reason or "no reason" for each in _once(judged) if each.score is None).most_common())
 
 
 def course_of(judged: Iterable[JudgedProgram], *, minimize: bool) -> list[Point]:
-    """Return how each generation did, the first one first."""
+    """Return the results of each generation, first one first."""
     by_generation: dict[int, list[JudgedProgram]] = {}
     for each in _once(judged):
         by_generation.setdefault(each.generation, []).append(each)
@@ -220,5 +220,5 @@ def course_of(judged: Iterable[JudgedProgram], *, minimize: bool) -> list[Point]
 
 
 def _once(judged: Iterable[JudgedProgram]) -> Iterator[JudgedProgram]:
-    """Yield what was judged; a program that moves to another island is not judged again."""
+    """Yield the judged programs; one that moves to another island is not judged again."""
     return (each for each in judged if each.operation != "migrate")

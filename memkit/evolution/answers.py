@@ -1,4 +1,4 @@
-"""Models that propose changes, and what they answered: kept the moment it comes, so that nothing is paid for twice."""
+"""Models that propose changes, and their answers: stored on arrival, so that nothing is paid for twice."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RecordedAnswers:
 
     @property
     def spent(self) -> dict[str, float]:
-        """Return the tokens that were read and written, and their cost where prices or answers state it."""
+        """Return the tokens that were read and written, and their cost if prices or answers state it."""
         spent = {TOKENS: float(self._used[_READ] + self._used[_WRITTEN])}
         if self._price is not None:
             price_read, price_written = self._price
@@ -57,15 +57,15 @@ class RecordedAnswers:
         return next((name for name, most in budget.items() if spent.get(name, 0.0) >= most), None)
 
     def count(self, proposer: str) -> int:
-        """Return how many answers of one proposer are kept."""
+        """Return how many answers of one proposer are stored."""
         return sum(key[0] == proposer for key in self._known)
 
     def known(self, key: tuple[str, ...]) -> ProposedChange | None:
-        """Return what was answered to the same question before."""
+        """Return the earlier answer to the same question."""
         return self._known.get(key)
 
     def keep(self, key: tuple[str, ...], answer: ProposedChange) -> None:
-        """Put an answer on the disk; raises ``RunFault`` where the disk does not take it."""
+        """Write an answer to the disk; raise ``RunFault`` if that fails."""
         usage = {name: value for name, value in answer.usage.items() if isinstance(value, int | float)}
         line = json.dumps({"key": key, "text": answer.text, "usage": usage}) + "\n"
         with self._writing:
@@ -79,7 +79,7 @@ class RecordedAnswers:
 
 
 class RecordingProposer:
-    """A proposer whose answers are kept, and that is asked nothing more once a budget is used up."""
+    """A proposer whose answers are stored, and that is not asked any more once a budget is used up."""
 
     def __init__(
         self, proposer: PromptedProposer, answers: RecordedAnswers, budget: Mapping[str, float], *, at_a_time: int = 1
@@ -88,7 +88,7 @@ class RecordingProposer:
         self._proposer, self._answers, self._budget, self._at_a_time = proposer, answers, budget, at_a_time
 
     def propose(self, requests: Sequence[ProposalRequest]) -> list[Any]:
-        """Answer each request from what is kept, else by asking; None where there is no budget for it.
+        """Answer each request from the stored answers, else by asking; None if there is no budget for it.
 
         An exception stands where the proposer failed, so that the other answers, which are paid for, still count.
         """
@@ -134,15 +134,15 @@ def open_proposers(
     folder: Path | None = None,
     models: StoreModels | None = None,
 ) -> list[PromptedProposer]:
-    """Return a proposer for each of ``providers``; how often each is asked, the search learns from what came of it.
+    """Return a proposer for each of ``providers``; the search learns from the results how often to ask each.
 
     Args:
-        providers: Such as ``scripted:answers.yaml``, ``anthropic`` or ``openai/gpt-5``: a provider, and behind a slash
-            the model where it serves several.
-        task: What models are to be told about.
-        model: The model of providers that name none.
-        folder: Where a relative file name starts; the current directory without it.
-        models: Opens them; without it as the environment says.
+        providers: Such as ``scripted:answers.yaml``, ``anthropic`` or ``openai/gpt-5``: a provider, and after a slash
+            the model if it serves several.
+        task: What models are told about the task.
+        model: The model of providers without a stated one.
+        folder: The base of a relative file name; by default the current directory.
+        models: Opens them; by default according to the environment.
 
     Raises:
         UsageError: There is no such provider, or it cannot write programs.
@@ -157,9 +157,9 @@ def open_proposers(
 
 
 def _opened(provider: str, model: str | None, folder: Path | None, models: StoreModels) -> Model:
-    """Return the model of one provider; raises ``UsageError`` where it cannot write programs."""
+    """Return the model of one provider; raise ``UsageError`` if it cannot write programs."""
     name, slash, chosen = provider.partition("/")
-    if ":" in name:  # what follows is a file
+    if ":" in name:  # a file name follows
         name, slash, chosen = provider, "", ""
     if name == "reference":
         raise UsageError(

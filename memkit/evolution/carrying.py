@@ -1,4 +1,4 @@
-"""Carry a run on: each generation is on the disk before the next one begins. Say how it stands in the end."""
+"""Continue a run: each generation is on the disk before the next one begins. Return its final state."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from memkit.runtime.host.terminal import one_line
 
 UNCONFINED = "nothing: programs run with the rights of who began the run (--unsafe)"
 _AT_A_TIME = 4
-"""Questions that one model works on."""
+"""The questions that one model works on at a time."""
 EXPRESSION = "program"
-"""What the function is called, for the evaluator, of a file that is one lambda expression and nothing else."""
+"""The name under which the evaluator finds the function of a file that is one lambda expression and nothing else."""
 
 
 class Workshop:
-    """Owns what a run needs beside its folder, for the time of a block."""
+    """Owns what a run needs besides its folder, for the duration of a block."""
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class Workshop:
         folder: Path,
         models: StoreModels | None = None,
     ) -> None:
-        """Open everything, so that whatever is wrong with it is said before anything is written.
+        """Open everything, so that all errors are reported before anything is written.
 
-        Relative file names of providers start in ``folder``.
+        Relative file names of providers are relative to ``folder``.
 
         Raises:
-            UsageError: The evaluator cannot be used or is not deterministic, or something is granted that is not there.
+            UsageError: The evaluator cannot be used or is not deterministic, or something granted does not exist.
             SandboxUnavailable: Programs cannot be confined here.
-            EvolveError: The program to start from is none that can be varied.
+            EvolveError: The initial program cannot be varied.
         """
         self._task, self._settings = task, settings
         self._stack = ExitStack()
@@ -70,7 +70,7 @@ class Workshop:
 
     @property
     def confinement(self) -> str:
-        """Return which means of confinement hold."""
+        """Return the confinement in effect."""
         return UNCONFINED if self._sandbox is None else str(self._sandbox.report)
 
     def __enter__(self) -> Self:
@@ -81,7 +81,7 @@ class Workshop:
 
     @cached_property
     def _is_expression(self) -> bool:
-        """Tell whether the program is one lambda expression, which the search knows to vary best."""
+        """Return whether the program is one lambda expression, which the search varies best."""
         try:
             return isinstance(ast.parse(self._task.seed.strip(), mode="eval").body, ast.Lambda)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -130,18 +130,18 @@ class Workshop:
         )
 
     def _executor(self) -> Executor | None:
-        """Return threads that wait for evaluations, which are processes of their own."""
+        """Return threads that wait for evaluations, which are separate processes."""
         workers = max(self._settings.workers, self._elsewhere.workers if self._elsewhere else 1)
         if workers == 1:
             return None
         executor = ThreadPoolExecutor(workers)
-        # Not by leaving its own block: that would wait for evaluations that nobody wants any more after an interrupt.
+        # Not by leaving its own block: that would wait for evaluations that are no longer needed after an interrupt.
         self._stack.callback(executor.shutdown, wait=False, cancel_futures=True)
         return executor
 
 
 def _recorded(proposer: PromptedProposer, answers: RecordedAnswers, budget: Mapping[str, float]) -> RecordingProposer:
-    """Return a proposer whose answers are kept; a script, which has no memory, goes on where it was."""
+    """Return a proposer whose answers are stored; a script, which has no state, continues where it was."""
     if not proposer.name.startswith("scripted:"):
         return RecordingProposer(proposer, answers, budget, at_a_time=_AT_A_TIME)
     for _ in range(answers.count(proposer.name)):
@@ -151,12 +151,12 @@ def _recorded(proposer: PromptedProposer, answers: RecordedAnswers, budget: Mapp
 
 @dataclass(frozen=True)
 class Evolved:
-    """How a run stands when its process ends."""
+    """The state of a run when its process ends."""
 
     run: str
-    """Its folder, which says everything."""
+    """Its folder, which contains everything."""
     program: str
-    """The best program; the one that the run began with, where none has a score that counts."""
+    """The best program; the initial one if none has a valid score."""
     score: float | None
     metrics: Mapping[str, Any]
     generations: int
@@ -168,11 +168,11 @@ class Evolved:
 
     @property
     def scored(self) -> bool:
-        """Return whether any program has a score that counts."""
+        """Return whether any program has a valid score."""
         return self.score is not None
 
     def to_data(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the data that ``--json`` prints."""
         return {
             "best": {"program": self.program, "score": self.score, "metrics": dict(self.metrics)},
             "generations": self.generations,
@@ -186,12 +186,12 @@ class Evolved:
 
 INTERRUPTED, GENERATIONS = "interrupted", "generations"
 _REASON = 300
-"""Characters of a reason that are kept."""
+"""The most characters of a reason that are stored."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How the run stands after a generation."""
+    """The state of the run after a generation."""
 
     generation: int
     generations: int
@@ -204,16 +204,16 @@ class Progress:
 
 @dataclass(frozen=True)
 class Audience:
-    """Who watches a run."""
+    """Observer of a run."""
 
     tell: Callable[[Progress], None] = lambda _progress: None
-    """Is called after each generation."""
+    """Called after each generation."""
     is_interrupted: Callable[[], bool] = lambda: False
-    """Is asked before each generation whether to stop there."""
+    """Called before each generation; returns whether to stop there."""
 
 
 class Evolution:
-    """Carries one run on, from its newest checkpoint or from the beginning."""
+    """Continues one run, from its newest checkpoint or from the beginning."""
 
     def __init__(
         self,
@@ -230,15 +230,15 @@ class Evolution:
         self._checkpoint: Checkpoint | None = None
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint, as if the run had never stopped."""
+        """Continue from a checkpoint, as if the run had never stopped."""
         self._searcher.restore(checkpoint.state)
         self._checkpoint = checkpoint
 
     def run(self, *, stopped: str | None = None) -> str:
-        """Carry on until there is a reason to stop, and return it; ``stopped`` is one of before that still holds.
+        """Continue until there is a reason to stop, and return it; ``stopped`` is an earlier one that still holds.
 
         Raises:
-            RunFault: The disk does not take a generation; the one before stands.
+            RunFault: A generation cannot be written; the previous one stands.
         """
         if stopped is None and self._checkpoint is not None:
             stopped = self._spent(self._checkpoint.generation)
@@ -249,11 +249,11 @@ class Evolution:
         return stopped
 
     def _spent(self, generation: int) -> str | None:
-        """Return what the run was allowed and has used, if that is so."""
+        """Return which limit of the run is used up, if any."""
         return GENERATIONS if generation >= self._settings.generations else self._answers.over(self._settings.budget)
 
     def _next(self) -> str | None:
-        """Breed and judge one generation, put it on the disk, and return the reason to stop, if there is one."""
+        """Breed and judge one generation, write it to the disk, and return the reason to stop, if there is one."""
         before, started = self._checkpoint, time.monotonic()
         generation = self._searcher.generation()
         stopped = self._searcher.stopped or self._spent(generation.number)
@@ -314,7 +314,7 @@ def _judged(individual: Individual) -> JudgedProgram:
 def _best(
     individuals: Iterable[Individual], now: Generation, before: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Return the best program so far with its id, as the generation tells it."""
+    """Return the best program so far with its id, in the form for a checkpoint."""
     if now.best_fitness is None:
         return None
     if before is not None and before["program"] == now.best_program:
@@ -339,7 +339,7 @@ def _archive(searcher: EvolutionarySearcher, grid: Mapping[str, float]) -> dict[
 
 
 _FOR_GOOD = {"target": "target", "patience": "patience", "exhausted": None}
-"""Reasons to stop that hold on resume, with the setting that would have to be another one."""
+"""Reasons to stop that still hold on resume, with the setting that would have to change."""
 
 
 def carry_on(
@@ -352,11 +352,11 @@ def carry_on(
     *,
     seed: str,
 ) -> Evolved:
-    """Carry a run on from a checkpoint, if there is one, until there is a reason to stop.
+    """Continue a run from a checkpoint, if there is one, until there is a reason to stop.
 
     Raises:
-        RunChanged: The task has become one that the checkpoint does not fit.
-        RunFault: The disk does not take a generation; the one before stands.
+        RunChanged: The task has changed so that the checkpoint does not fit it.
+        RunFault: A generation cannot be written; the previous one stands.
     """
     evolution = Evolution(folder, searcher, record.settings, answers, audience)
     if found.checkpoint is not None:
@@ -368,13 +368,13 @@ def carry_on(
         folder.write_record(record)
     try:
         stopped = evolution.run(stopped=_still(found.checkpoint, record))
-    except KeyboardInterrupt:  # within a generation, which is lost; the folder holds the one before
+    except KeyboardInterrupt:  # within a generation, which is lost; the folder holds the previous one
         stopped = INTERRUPTED
     return _outcome(folder, seed, stopped, found.notes, answers)
 
 
 def _still(checkpoint: Checkpoint | None, record: RunRecord) -> str | None:
-    """Return why the run ended before, where nothing has changed about it since."""
+    """Return why the run ended before, if nothing has changed about that since."""
     if checkpoint is None or checkpoint.stopped not in _FOR_GOOD:
         return None
     name = _FOR_GOOD[checkpoint.stopped]
@@ -402,5 +402,5 @@ def _outcome(folder: RunFolder, seed: str, stopped: str, notes: tuple[str, ...],
 
 
 def now() -> str:
-    """Return the time as it is written down."""
+    """Return the time in its written form."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,7 +1,7 @@
-"""Work on other machines, through an engine that offers ``concurrent.futures``: today that is Dask.
+"""Work on other machines, through an engine that offers ``concurrent.futures``: at present Dask.
 
-Of an evaluation, what travels is a program and where its evaluator lies, a path that the workers have to see as well;
-what comes back is what the evaluator said. Chance, selection and everything that is kept stay here, so the result is
+For an evaluation, only a program and the path of its evaluator are sent, a path that the workers must also see;
+only the evaluator's results return. Randomness, selection and all stored data stay here, so the result is
 that of one worker.
 """
 
@@ -22,12 +22,12 @@ from memkit.sandbox import Evaluation, Evaluator, Grants, Sandbox, SandboxLimits
 SCHEME = "dask://"
 CONNECT_SECONDS = 10
 _HELD = 4
-"""Evaluators that a worker keeps open."""
+"""The most evaluators that a worker keeps open."""
 _opening = threading.Lock()
 
 
 def require_executor(name: str) -> str:
-    """Return the address behind the name of an executor; raises ``UsageError`` for what is none."""
+    """Return the address in the name of an executor; raise ``UsageError`` for an invalid name."""
     host, _, port = name.removeprefix(SCHEME).rpartition(":")
     if not name.startswith(SCHEME) or not host or not port.isdigit() or not 0 < int(port) < 65536:
         raise UsageError(f"{name!r:.80} is no executor that is known: write dask://HOST:PORT.")
@@ -35,13 +35,13 @@ def require_executor(name: str) -> str:
 
 
 class Elsewhere(AbstractContextManager["Elsewhere"]):
-    """The workers of a scheduler, for the time of a block."""
+    """The workers of a scheduler, for the duration of a block."""
 
     def __init__(self, name: str) -> None:
         """Connect.
 
         Raises:
-            UsageError: Nobody knows such an executor.
+            UsageError: The executor is unknown.
             MissingExtra: Its library is not installed.
             EnvironmentFault: The scheduler cannot be reached, or has no workers.
         """
@@ -68,10 +68,10 @@ class Elsewhere(AbstractContextManager["Elsewhere"]):
         self.executor: Executor = self._stack.enter_context(client.get_executor(pure=False))
 
     def answers(self, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Yield what each call, a function and its arguments, returns, in their order; a worker that dies is replaced.
+        """Yield the result of each call, a function and its arguments, in order; a worker that dies is replaced.
 
         Raises:
-            EnvironmentFault: The scheduler went away, or a call took down every worker that tried it.
+            EnvironmentFault: The scheduler disappeared, or a call killed every worker that tried it.
         """
         from distributed import KilledWorker
 
@@ -90,7 +90,7 @@ class Elsewhere(AbstractContextManager["Elsewhere"]):
 
 
 class RemoteEvaluator:
-    """An evaluator whose evaluations are made by workers."""
+    """An evaluator whose evaluations are done by workers."""
 
     def __init__(self, executor: Executor, file: Path, terms: tuple[Any, ...]) -> None:
         self._executor = executor
@@ -98,15 +98,15 @@ class RemoteEvaluator:
         self.stages: tuple[str, ...] = executor.submit(stages_there, *self._of).result()
 
     def evaluate(self, program: str, **how: Any) -> Evaluation:
-        """Return what the evaluator says of a program."""
+        """Return the evaluator's result for a program."""
         return self._executor.submit(evaluated_there, *self._of, program, how).result()
 
     def close(self) -> None:
-        """Leave the workers what they hold: the next run of this task finds it."""
+        """Leave the workers what they hold: the next run of this task reuses it."""
 
 
 def confining(settings: Any) -> tuple[Any, ...]:
-    """Return what a worker confines programs by."""
+    """Return the settings by which a worker confines programs."""
     return (settings.timeout, settings.memory, settings.modules, settings.scratch, settings.container, settings.unsafe)
 
 
@@ -116,7 +116,7 @@ def stages_there(file: str, terms: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def evaluated_there(file: str, terms: tuple[Any, ...], program: str, how: dict[str, Any]) -> Evaluation:
-    """Return what the evaluator says of a program, on a worker."""
+    """Return the evaluator's result for a program, on a worker."""
     return _held(file, terms).evaluate(program, **how)
 
 
@@ -133,6 +133,6 @@ def _opened(file: str, terms: tuple[Any, ...], _changed: int) -> Evaluator:
 def sandbox_of(
     timeout: float, memory: int, modules: tuple[str, ...], scratch: str | None, container: str | None
 ) -> Sandbox:
-    """Return the sandbox of a run: seconds and megabytes of a program, and what it is granted."""
+    """Return the sandbox of a run: a program's time and memory limits, and its grants."""
     limits = SandboxLimits(wall=timeout, cpu=max(1, ceil(timeout)), memory=memory << 20)
     return Sandbox(limits, Grants(modules=modules, scratch=Scratch(scratch) if scratch else None), container=container)

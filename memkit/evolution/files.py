@@ -1,6 +1,6 @@
 """Files of a run: JSON with the version of its format and a digest, the texts of the judged programs, their journal.
 
-What can be wrong with them is a ``RunError``.
+Errors in them are a ``RunError``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RunFault(EnvironmentFault):
 
 
 class RunBusy(RunFault):
-    """Report that another process is at work on the run."""
+    """Report that another process is working on the run."""
 
     code = "locked"
 
@@ -41,16 +41,16 @@ _FORMAT, _DIGEST, _BODY = "format", "digest", "content"
 
 
 class Damaged(RunFault):
-    """Report a file that is cut short or was changed from outside."""
+    """Report a file that is truncated or was changed from outside."""
 
     code = "damaged"
 
 
 def write_data(path: Path, content: Any) -> None:
-    """Put ``content`` on the disk whole; where that fails, what was there stays.
+    """Write ``content`` to the disk atomically; if that fails, the former file stays.
 
     Raises:
-        RunFault: The disk does not take it.
+        RunFault: The disk write failed.
     """
     body = _canonical(content)
     head = json.dumps({_FORMAT: FORMAT, _DIGEST: sha256(body.encode()).hexdigest()})
@@ -61,12 +61,12 @@ def write_data(path: Path, content: Any) -> None:
 
 
 def read_data(path: Path) -> Any:
-    """Return what a file says.
+    """Return the content of a file.
 
     Raises:
-        Damaged: It is cut short, or not what was written.
+        Damaged: It is truncated, or not what was written.
         RunFault: A newer memkit wrote it, or it cannot be read.
-        FileNotFoundError: It is not there.
+        FileNotFoundError: It does not exist.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -106,10 +106,10 @@ _Entry = TypeVar("_Entry")
 
 
 def lines_of(path: Path, read: Callable[[Any], _Entry], *, size: int | None = None) -> Iterator[tuple[_Entry, int]]:
-    """Yield what each whole line of the first ``size`` bytes says, with where it ends; a torn last line is left out.
+    """Yield the content of each whole line of the first ``size`` bytes, with its end; a torn last line is left out.
 
     Raises:
-        RunFault: A line makes no sense.
+        RunFault: A line is invalid.
     """
     try:
         content = path.read_bytes()[:size]
@@ -126,16 +126,16 @@ def lines_of(path: Path, read: Callable[[Any], _Entry], *, size: int | None = No
 
 
 def write_at(path: Path, data: bytes, at: int, advice: str) -> int:
-    """Write from byte ``at`` on, wait until it is on the disk, and return the new length; what lay behind is dropped.
+    """Write from byte ``at`` on, wait until it is on the disk, and return the new length; later content is dropped.
 
     Raises:
-        RunFault: The disk does not take it, with ``advice``; the file is as long as it was to be kept.
+        RunFault: The disk write failed, with ``advice``; the file has the length up to ``at``.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         os.ftruncate(descriptor, at)
         view, end = memoryview(data), at
-        while view:  # a full disk takes a part first and complains about the rest
+        while view:  # a full disk accepts a part first and reports the error for the rest
             written = os.pwrite(descriptor, view, end)
             view, end = view[written:], end + written
         os.fsync(descriptor)
@@ -151,16 +151,16 @@ FOLDER = "programs"
 
 
 class Texts:
-    """The texts of one run. A file for each program would cost a wait for the disk each."""
+    """The texts of one run. A file for each program would cost a disk sync each."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / FOLDER
 
     def write(self, generation: int, texts: Mapping[str, str]) -> None:
-        """Keep the texts that a generation made; repeating a generation writes the same again.
+        """Store the texts created by a generation; repeating a generation writes the same again.
 
         Raises:
-            RunFault: The disk does not take them.
+            RunFault: The disk write failed.
         """
         lines = [json.dumps({"id": id, "text": text}) for id, text in texts.items()]
         try:
@@ -195,7 +195,7 @@ NAME = "individuals.jsonl"
 
 @dataclass(frozen=True)
 class JudgedProgram:
-    """A program that was judged, with where it comes from; nothing in it differs when a run is repeated."""
+    """A judged program, with its origin; nothing in it differs when a run is repeated."""
 
     id: str
     parents: tuple[str, ...]
@@ -204,7 +204,7 @@ class JudgedProgram:
     island: int | None
     generation: int
     score: float | None
-    """None where it does not count; then ``reason`` says why."""
+    """None if it is not valid; then ``reason`` says why."""
     reason: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
 
@@ -220,7 +220,7 @@ class Individuals:
 
     @property
     def size(self) -> int:
-        """Return how many bytes the journal has."""
+        """Return the length of the journal in bytes."""
         try:
             return self._path.stat().st_size
         except FileNotFoundError:
@@ -229,10 +229,10 @@ class Individuals:
     def append(self, judged: Iterable[JudgedProgram], *, at: int) -> int:
         """Write lines from byte ``at`` on, wait until they are on the disk, and return the new length.
 
-        What lies behind ``at`` is of a generation that was never finished and is being repeated.
+        Content after ``at`` belongs to an unfinished generation that is being repeated.
 
         Raises:
-            RunFault: The disk does not take them; the journal is as it was.
+            RunFault: The disk write failed; the journal is unchanged.
         """
         data = "".join(json.dumps(asdict(each), allow_nan=False) + "\n" for each in judged).encode()
         is_new = not self._path.exists()
@@ -243,7 +243,7 @@ class Individuals:
         return end
 
     def require_whole(self, *, size: int) -> None:
-        """Raise ``RunFault`` where a line makes no sense: said before more is spent on a run that cannot be told."""
+        """Raise ``RunFault`` if a line is invalid: reported before more is spent on an unreadable run."""
         for _ in self.read(size=size):
             pass
 
@@ -251,7 +251,7 @@ class Individuals:
         """Yield the lines of the first ``size`` bytes, or all whole lines.
 
         Raises:
-            RunFault: A line that is not the last one makes no sense.
+            RunFault: A line other than the last one is invalid.
         """
         for judged, _ in lines_of(self._path, _read, size=size):
             yield judged
@@ -268,11 +268,11 @@ class LineageStep:
 
     judged: JudgedProgram
     change: float | None
-    """The score against that of its best parent; None for a seed, and where one of them does not count."""
+    """The score relative to that of its best parent; None for a seed, and if one of them is not valid."""
 
 
 def by_id(judged: Iterable[JudgedProgram]) -> dict[str, JudgedProgram]:
-    """Return the journal by id; what came to another island later is the program that was judged first."""
+    """Return the journal by id; a program that came to another island later is the one judged first."""
     found: dict[str, JudgedProgram] = {}
     for each in judged:
         found.setdefault(each.id, each)
@@ -280,7 +280,7 @@ def by_id(judged: Iterable[JudgedProgram]) -> dict[str, JudgedProgram]:
 
 
 def ancestry(id: str, known: Mapping[str, JudgedProgram], *, minimize: bool) -> list[LineageStep]:
-    """Return the program and all of its ancestors, the oldest first."""
+    """Return the program and all of its ancestors, oldest first."""
     found: dict[str, JudgedProgram] = {}
     waiting = [id]
     while waiting:

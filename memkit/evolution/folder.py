@@ -1,4 +1,4 @@
-"""Where a run lies on the disk, and who may work on it."""
+"""The folder of a run on the disk, and its lock."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from memkit.runtime.memory.record.lines import StoreLocked, StoreReadOnly
 
 LATEST = "latest"
 OUTSIDE = "memkit-runs"
-"""The folder of runs, in the current one, where there is no store."""
+"""The folder of runs, in the current one, if there is no store."""
 _LOCK, _TASK = "lock", "task"
 _PATIENCE = 0.5
-"""Seconds to wait for a lock: who only asks whether it is held lets go of it at once."""
+"""Seconds to wait for a lock: a process that only tests it releases it at once."""
 
 
 class RunFolder:
@@ -35,27 +35,27 @@ class RunFolder:
 
     @property
     def record(self) -> RunRecord:
-        """Return what the run was asked."""
+        """Return the run's request."""
         try:
             return read_record(self.path)
         except FileNotFoundError:
             raise NotFound(f"{self.path} is not a run: it has no {RECORD}.", path=str(self.path)) from None
 
     def write_record(self, record: RunRecord) -> None:
-        """Put another record in the place of the one before."""
+        """Replace the record."""
         write_record(self.path, record)
 
     def require_record(self) -> None:
-        """Raise ``RunFault`` where somebody has taken the run away: writing into what is left would make no run."""
+        """Raise ``RunFault`` if the run has been removed: writing into the remains would not make a run."""
         if not (self.path / RECORD).exists():
             raise RunFault(f"{self.path} is a run no more: its {RECORD} has gone.", path=str(self.path))
 
     def newest(self) -> FoundCheckpoint:
-        """Return the checkpoint to go on from."""
+        """Return the checkpoint to continue from."""
         return self.checkpoints.newest(journal_bytes=self.individuals.size)
 
     def require_free(self) -> None:
-        """Raise ``UsageError`` where something else lies in the folder."""
+        """Raise ``UsageError`` if the folder contains something else."""
         if self.path.exists() and not self.path.is_dir():
             raise UsageError(f"{self.path} is a file; a run needs a folder.", path=str(self.path))
         others = sorted(each.name for each in self.path.iterdir() if each.name != _LOCK) if self.path.is_dir() else []
@@ -64,10 +64,10 @@ class RunFolder:
             raise UsageError(f"{self.path} holds {others[0]} already.{hint}", path=str(self.path))
 
     def begin(self, record: RunRecord, task: Mapping[str, bytes]) -> None:
-        """Write what the run is asked, and beside it a copy of the task's files by name.
+        """Write the run's request, and beside it a copy of the task's files by name.
 
         Raises:
-            UsageError: There is something else in the folder.
+            UsageError: The folder contains something else.
             RunFault: It cannot be written.
         """
         self.require_free()
@@ -83,10 +83,10 @@ class RunFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes off this run, and clear away what one that was killed had begun to write.
+        """Lock this run against other processes, and remove what a killed one had begun to write.
 
         Raises:
-            RunBusy: One is at work on it.
+            RunBusy: Another process is working on it.
         """
         try:
             with locked(self.path / _LOCK, timeout=_PATIENCE):
@@ -102,7 +102,7 @@ class RunFolder:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a process is at work on this run."""
+        """Return whether a process is working on this run."""
         if not (self.path / _LOCK).exists():
             return False
         try:
@@ -120,14 +120,14 @@ def runs_folder(store: Path | None) -> Path:
 
 
 def new_run_name(task: str, now: datetime, folder: Path) -> str:
-    """Return a name that no run in ``folder`` has; names sort by time for one task."""
+    """Return a name that no run in ``folder`` has; for one task, names sort by time."""
     stem = re.sub(r"[^a-z0-9]+", "-", task.lower()).strip("-")[:40] or "run"
     name = f"{stem}-{now:%Y%m%d-%H%M%S}"
     return next(each for each in (name, *(f"{name}-{n}" for n in range(2, 10_000))) if not (folder / each).exists())
 
 
 def find_run(named: str, store: Path | None) -> RunFolder:
-    """Return the run of a name, of a path, or ``latest``; raises ``NotFound`` where there is no such run."""
+    """Return the run of a name, of a path, or ``latest``; raise ``NotFound`` if there is no such run."""
     places = [folder for folder in dict.fromkeys((runs_folder(store), Path.cwd() / OUTSIDE)) if folder.is_dir()]
     runs = [path.parent for folder in places for path in folder.glob(f"*/{RECORD}")]
     if named == LATEST and runs:

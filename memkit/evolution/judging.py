@@ -1,4 +1,4 @@
-"""What an evaluator returned, as the number that ranks a program."""
+"""Convert an evaluator's result to the number that ranks a program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memkit.sandbox import Evaluation, Evaluator, Sandbox
 
 COMBINED = "combined_score"
 _NO_METRIC = ("error",)
-"""What evaluators call a place for what went wrong; its number is none of the program's."""
+"""Names that evaluators give to errors; their numbers say nothing about the program."""
 
 
 def measured(metrics: Mapping[str, Any]) -> tuple[float | None, str]:
@@ -43,7 +43,7 @@ def measured(metrics: Mapping[str, Any]) -> tuple[float | None, str]:
 
 
 def _said(metrics: Mapping[str, Any]) -> str:
-    """Return the failure that an evaluator tells beside a score of 0, which may be the best score elsewhere."""
+    """Return the failure that an evaluator reports beside a score of 0, which may be the best score elsewhere."""
     error = metrics.get("error")
     if isinstance(error, str) and error.strip():
         return f"the evaluator says: {error.strip()[:300]}"
@@ -51,7 +51,7 @@ def _said(metrics: Mapping[str, Any]) -> str:
 
 
 def _read(name: str, value: Any) -> tuple[float | None, str]:
-    """Return a metric as a finite number, or why it is none."""
+    """Return a metric as a finite number, or why it is not one."""
     if isinstance(value, bool):
         return None, f"{name} is {value}, a truth value and no number"
     if not _is_number(value):
@@ -68,7 +68,7 @@ def _is_number(value: Any) -> bool:
 def _is_finite(value: float) -> bool:
     try:
         return math.isfinite(value)
-    except OverflowError:  # a whole number that no float is as large as
+    except OverflowError:  # a whole number too large for a float
         return False
 
 
@@ -77,7 +77,7 @@ def _short(value: float) -> str:
 
 
 def finite(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Return the metrics that are finite numbers, as JSON can hold them."""
+    """Return the metrics that are finite numbers, as JSON can represent them."""
     return {str(name): float(value) for name, value in metrics.items() if _is_number(value) and _is_finite(value)}
 
 
@@ -86,26 +86,26 @@ STAGES = (FIRST_STAGE, "evaluate_stage2", "evaluate_stage3")
 _PLACE = re.compile(r"/[^\s\"']*/memkit-[^\s\"'/]*/programs/")
 _NUMBERED = re.compile(r"\bprogram_[0-9]+\b")
 _SAME = 1e-13
-"""How far two scores of one program may differ, relative to their size: sums over threads differ in the last bits."""
+"""Tolerated relative difference of two scores of one program: sums over threads differ in the last bits."""
 _LONGEST = 8_000
-"""Characters of one artifact that are kept."""
+"""The most characters of one artifact that are stored."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What one pass through the stages found."""
+    """The result of one pass through the stages."""
 
     score: Score
     constant: frozenset[str] = frozenset()
-    """Functions that answered everything alike."""
+    """Functions that gave the same answer to everything."""
     varied: frozenset[str] = frozenset()
     refused: str = ""
-    """What the evaluator uses of the program and no proxy can offer, in words."""
+    """Parts of the program that the evaluator uses and no proxy can offer, in words."""
 
 
 @dataclass
 class Judging:
-    """Judges the programs of one task: a fitness for the search, and the check of whatever would be the best.
+    """Judges the programs of one task: a fitness for the search, and the check of any new best program.
 
     Threads may share one. Use as a context::
 
@@ -119,11 +119,11 @@ class Judging:
     """Where programs run. None runs them in the evaluator's process: the choice of a caller who names it unsafe."""
     seed: int = 0
     timeout: float = 10.0
-    """Seconds that one evaluation, or one stage of it, may take."""
+    """Time limit in seconds of one evaluation, or one stage of it."""
     minimize: bool = False
-    """Whether a lower score is better; a task of the common form says that a higher one is."""
+    """Whether a lower score is better; a task of the common form states that a higher one is."""
     there: RemoteEvaluator | None = None
-    """Where the evaluations are made; here without one."""
+    """The workers that evaluate; None for evaluation here."""
     _first: dict[str, float | None] = field(default_factory=dict, init=False)
     """Digest of a program → the score of its first evaluation."""
     _varied: frozenset[str] = field(default=frozenset(), init=False)
@@ -147,13 +147,13 @@ class Judging:
 
     @property
     def holds_back(self) -> bool:
-        """Tell whether the evaluator has inputs that only a new best program meets."""
+        """Return whether the evaluator has inputs that only a new best program is tested with."""
         return HELD_BACK in self._evaluator.stages
 
     def begin(self) -> Score:
-        """Return the score of the program that the task starts from, after trying that the task can be judged at all.
+        """Return the score of the initial program, after testing that the task can be judged at all.
 
-        Call it before the search, and before going on with one: what the first program's functions answer tells later
+        Call it before the search, and before resuming one: the answers of the initial program's functions show later
         which of them must not answer everything alike.
 
         Raises:
@@ -169,15 +169,15 @@ class Judging:
         return first.score
 
     def __call__(self, program: str) -> Score:
-        """Return what ``program`` is worth."""
+        """Return the score of ``program``."""
         judged = self._judged(program, self.seed)
         self._first[_digest(program)] = judged.score.value
         return self._without_constants(judged)
 
     def confirm(self, program: str) -> Score:
-        """Return what a program that would be the best is worth after all: the least of what it shows.
+        """Return the final score of a possible new best program: the least of its results.
 
-        It is evaluated as before, with another seed, and on the inputs that the evaluator holds back, if it does.
+        It is evaluated as before, with another seed, and on the inputs that the evaluator holds back, if any.
         """
         known = _digest(program) in self._first
         again = self._judged(program, self.seed)
@@ -195,7 +195,7 @@ class Judging:
         return self._least(scores)
 
     def _other_inputs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield on what else a new best is judged, in words and by functions of the evaluator."""
+        """Yield the further tests of a new best program, in words and by functions of the evaluator."""
         yield "with another seed", self.stages
         if self.holds_back:
             yield "on held-back inputs", (HELD_BACK,)
@@ -211,21 +211,21 @@ class Judging:
         self.close()
 
     def _least(self, scores: list[Score]) -> Score:
-        """Return the first score that does not count, else the worst one, with the metrics of the first."""
+        """Return the first invalid score, else the worst one, with the metrics of the first."""
         if scores[-1].value is None:
             return _without_value(scores[0], scores[-1].reason)
         values = [score.value for score in scores if score.value is not None]
         return Score(max(values) if self.minimize else min(values), "", scores[0].metrics, scores[0].artifacts)
 
     def _without_constants(self, judged: Judged) -> Score:
-        """Return the score, which does not count where a function stopped looking at what it is asked."""
+        """Return the score, which is invalid if a function stopped depending on its arguments."""
         cheats = sorted(judged.constant & self._varied)
         if not cheats or self.task.settings.constant_answers or judged.score.value is None:
             return judged.score
         return _without_value(judged.score, f"constant: {', '.join(cheats)} gives one answer whatever it is asked")
 
     def _judged(self, program: str, seed: int, stages: tuple[str, ...] = ()) -> Judged:
-        """Return what the stages find, up to the first that does not let the program pass."""
+        """Return the results of the stages, up to the first that the program does not pass."""
         metrics, artifacts = dict[str, Any](), dict[str, str]()
         constant, varied, refused = set[str](), set[str](), ""
         chosen = stages or self.stages
@@ -248,7 +248,7 @@ class Judging:
         return Judged(score, frozenset(constant - varied), frozenset(varied), refused)
 
     def _stopped(self, value: float | None, stage: int, stages: tuple[str, ...]) -> str:
-        """Return why a program that got ``value`` so far meets no further stage, if that is so."""
+        """Return why a program with ``value`` so far enters no further stage, if it does not."""
         thresholds = self.task.settings.thresholds
         if value is None or stage + 1 == len(stages):
             return "" if value is not None else "no score"
@@ -260,11 +260,11 @@ class Judging:
 
 
 def _artifacts(found: Evaluation) -> dict[str, str]:
-    """Return what there is to read about an evaluation."""
+    """Return the texts about an evaluation."""
     texts = {str(name): _as_text(value) for name, value in found.artifacts.items()}
     if found.printed.strip():
         texts["printed"] = found.printed
-    if found.failure is not None and found.failure.kind != "evaluator":  # how it judges is not for models to read
+    if found.failure is not None and found.failure.kind != "evaluator":  # models must not read how it judges
         texts |= {"traceback": found.failure.detail} if found.failure.detail else {}
     if found.events:
         texts["went wrong"] = "\n".join(dict.fromkeys(str(event) for event in found.events))
@@ -273,7 +273,7 @@ def _artifacts(found: Evaluation) -> dict[str, str]:
 
 
 def _everywhere_alike(text: str) -> str:
-    """Return a text without the path that an evaluation was given, which differs from one to the next."""
+    """Return a text without the path that an evaluation was given, which is different each time."""
     return _NUMBERED.sub("program", _PLACE.sub("", text))
 
 

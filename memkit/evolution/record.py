@@ -1,4 +1,4 @@
-"""What a run was asked, with the files its task is made of, and how it stood after each generation."""
+"""A run's request, with the files of its task, and its state after each generation."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ RECORD = "run.json"
 
 @dataclass(frozen=True)
 class EvolutionSettings:
-    """What the run was told; all but the first five, the price and the executor hold for its whole life."""
+    """The settings of a run; all but the first five, the price and the executor are fixed for its whole life."""
 
     generations: int = 50
     workers: int = 1
     target: float | None = None
     patience: int | None = None
     budget: Mapping[str, float] = field(default_factory=dict)
-    """``tokens`` and ``cost`` that models may use at most."""
+    """Limits of ``tokens`` and ``cost`` that models may use."""
     population: int = 30
     seed: int = 0
     islands: int | None = None
     minimize: bool = False
     timeout: float = 10.0
     memory: int = 512
-    """Megabytes of one program."""
+    """Megabytes for one program."""
     modules: tuple[str, ...] = ()
     scratch: str | None = None
     unsafe: bool = False
@@ -43,9 +43,9 @@ class EvolutionSettings:
     providers: tuple[str, ...] = ()
     model: str | None = None
     price: tuple[float, float] | None = None
-    """Of a million tokens read and written."""
+    """The price of a million tokens read and written."""
     executor: str | None = None
-    """Who evaluates where it is not this machine, such as ``dask://HOST:PORT``."""
+    """Where programs are evaluated if not on this machine, such as ``dask://HOST:PORT``."""
 
     def __post_init__(self) -> None:
         if self.islands is not None and self.islands > self.population // 2:
@@ -57,10 +57,10 @@ class EvolutionSettings:
 
 
 def settle(said: Mapping[str, Any], task: EvolutionTask) -> EvolutionSettings:
-    """Return the settings of a run: what was said, else what the task says, else what is usual.
+    """Return the settings of a run: the given ones, else the task's, else the defaults.
 
     Raises:
-        UsageError: They make no sense together.
+        UsageError: They are inconsistent.
     """
     hints = task.settings
     population = said.get("population", EvolutionSettings.population)
@@ -84,22 +84,22 @@ class RunRecord:
     name: str
     made_at: str
     command: tuple[str, ...]
-    """The command line that began it."""
+    """The command line that started it."""
     started_in: str
-    """The folder it was said in, where relative names start."""
+    """The current folder then, which relative names refer to."""
     program: str
-    """Where the program to start from lay."""
+    """The path of the initial program."""
     evaluator: str
     folder: str | None
-    """The task's folder, where it is one."""
+    """The task's folder, if it has one."""
     digests: Mapping[str, str]
-    """Of the program, the evaluator and the task's other Python files, by name."""
+    """The digests of the program, the evaluator and the task's other Python files, by name."""
     settings: EvolutionSettings
     versions: Mapping[str, str]
     sandbox: str
-    """Which means of confinement held; or that there were none."""
+    """The confinement that was in effect; or that there was none."""
     changes: tuple[Mapping[str, Any], ...] = ()
-    """What was changed by who resumed it: ``{at, after, what}``, ``after`` a generation."""
+    """The changes made on resuming: ``{at, after, what}``, ``after`` a generation."""
 
     def changed(self, at: str, after: int, what: str) -> RunRecord:
         """Return the record with one more change."""
@@ -107,17 +107,17 @@ class RunRecord:
 
 
 def write_record(folder: Path, record: RunRecord) -> None:
-    """Put the record on the disk."""
+    """Write the record to the disk."""
     write_data(folder / RECORD, asdict(record))
 
 
 def read_record(folder: Path) -> RunRecord:
-    """Return what a run was asked.
+    """Return a run's request.
 
     Raises:
-        Damaged: The file is cut short or was changed.
+        Damaged: The file is truncated or was changed.
         RunFault: A newer memkit wrote it.
-        FileNotFoundError: This is no run.
+        FileNotFoundError: This is not a run.
     """
     data = read_data(folder / RECORD)
     try:
@@ -138,9 +138,9 @@ _LEFT_OUT = ("__pycache__", "memkit-runs", "openevolve_output", "node_modules")
 
 
 def task_files(program: Path, evaluator: Path, folder: Path | None) -> dict[str, bytes]:
-    """Return the files of a task by the name that each has in a task folder: a copy of them is a task again.
+    """Return the files of a task by their name in a task folder: a copy of them is a task again.
 
-    Of a folder these are its Python files and its settings; data that an evaluator reads stays where it is.
+    From a folder these are its Python files and its settings; data that an evaluator reads stays in place.
 
     Raises:
         UsageError: One of them cannot be read, or there are too many for a task.
@@ -161,12 +161,12 @@ def task_files(program: Path, evaluator: Path, folder: Path | None) -> dict[str,
 
 
 def digests(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return what tells each file from another version of it."""
+    """Return a digest of each file that identifies its version."""
     return {name: sha256(content).hexdigest() for name, content in files.items()}
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Return the names of the files that changed or went; one that came is nothing that the run has used."""
+    """Return the names of changed and removed files; added ones have not been used by the run."""
     return sorted(name for name, digest in before.items() if after.get(name) != digest)
 
 
@@ -188,35 +188,35 @@ CHECKPOINTS, PREVIOUS = "checkpoint.json", "checkpoint.previous.json"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Everything that the next generation needs, and how far the files beside belong to it."""
+    """Everything that the next generation needs, and how far the other files belong to it."""
 
     generation: int
     at: str
     journal_bytes: int
-    """How much of the journal is of this generation and those before."""
+    """The length of the journal up to this generation."""
     best: Mapping[str, Any] | None
-    """``{id, program, score, metrics}``; None before anything scored."""
+    """``{id, program, score, metrics}``; None before there is a score."""
     evaluations: int
     failures: Mapping[str, int]
-    """Reason → programs whose score does not count for it."""
+    """Reason → programs without a valid score because of it."""
     seconds: float
-    """How long the run was at work, all of its processes together."""
+    """The run's working time, of all its processes together."""
     stopped: str | None
     """Why it ended; None while there is more to do."""
     state: Mapping[str, Any] = field(repr=False)
-    """What the search said of itself."""
+    """The state of the search."""
     archive: Mapping[str, Any] = field(default_factory=dict)
     """The map of diverse programs, for people: ``{features, cells}``."""
 
 
 @dataclass(frozen=True)
 class FoundCheckpoint:
-    """The checkpoint to go on from."""
+    """The checkpoint to continue from."""
 
     checkpoint: Checkpoint | None
-    """None for a run that was ended before its first generation was over."""
+    """None for a run that ended before its first generation was complete."""
     notes: tuple[str, ...] = ()
-    """What a person should know, such as that the newest one could not be used."""
+    """Remarks for the person, such as that the newest one could not be used."""
 
 
 class EvolutionCheckpoints:
@@ -226,10 +226,10 @@ class EvolutionCheckpoints:
         self._newest, self._previous = folder / CHECKPOINTS, folder / PREVIOUS
 
     def write(self, checkpoint: Checkpoint) -> None:
-        """Make ``checkpoint`` the newest; there is a whole one on the disk at every moment.
+        """Make ``checkpoint`` the newest; there is a complete one on the disk at every moment.
 
         Raises:
-            RunFault: The disk does not take it; the one before stands.
+            RunFault: The disk write failed; the previous one stands.
         """
         self._keep_previous()
         write_data(self._newest, asdict(checkpoint))
@@ -241,15 +241,15 @@ class EvolutionCheckpoints:
         beside.unlink(missing_ok=True)
         try:
             os.link(self._newest, beside)
-        except OSError:  # a file system without links, or a disk without room for one more name
+        except OSError:  # a file system without links, or a disk without room for another name
             shutil.copyfile(self._newest, beside)
         beside.replace(self._previous)
 
     def newest(self, *, journal_bytes: int) -> FoundCheckpoint:
-        """Return the newest checkpoint that is whole and whose journal is there.
+        """Return the newest complete checkpoint whose journal exists.
 
         Raises:
-            Damaged: There are checkpoints, and none is whole.
+            Damaged: There are checkpoints, but none is complete.
             RunFault: A newer memkit wrote them.
         """
         notes: list[str] = []

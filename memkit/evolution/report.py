@@ -1,4 +1,4 @@
-"""The report of a run as a page of its own, with the charts on it."""
+"""The report of a run as a self-contained page with charts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ScoreCourse:
 
 @dataclass(frozen=True)
 class ChartCell:
-    """A place of the archive that holds a program."""
+    """A cell of the archive that holds a program."""
 
     place: tuple[Any, ...]
     id: str
@@ -61,17 +61,17 @@ class ChartCell:
 
 @dataclass(frozen=True)
 class Map:
-    """The archive of diverse programs: one for each place that was reached."""
+    """The archive of diverse programs: one for each cell that was reached."""
 
     features: tuple[str, ...]
     cells: tuple[ChartCell, ...]
     rows: tuple[tuple[Any, tuple[ChartCell | None, ...]], ...] = ()
-    """Where there are two features: the second one's value, with a cell for each value of the first."""
+    """With two features: the second one's value, with a cell for each value of the first."""
     columns: tuple[Any, ...] = ()
 
 
 def course(points: Sequence[Point]) -> ScoreCourse | None:
-    """Return the chart of the score over time, or None where nothing scored."""
+    """Return the chart of the score over time, or None if there is no score."""
     scored = [point for point in points if point.best_so_far is not None]
     if not scored:
         return None
@@ -107,7 +107,7 @@ def course(points: Sequence[Point]) -> ScoreCourse | None:
 
 
 def _bounds(best: Sequence[float], scores: Sequence[float]) -> tuple[float, float]:
-    """Return the scores at the ends of the axis: those of the best, and as much around them as is not far off."""
+    """Return the scores at the ends of the axis: those of the best programs, with the nearby ones."""
     low, high = min(best), max(best)
     room = (high - low) or max(abs(high), 1.0) * 0.1
     low, high = max(min(scores), low - room), min(max(scores), high + room)
@@ -117,7 +117,7 @@ def _bounds(best: Sequence[float], scores: Sequence[float]) -> tuple[float, floa
 
 
 def lineage_graph(steps: Sequence[LineageStep]) -> Graph:
-    """Return the ancestors of a program as a graph; where there are too many, the first and the newest stay."""
+    """Return the ancestors of a program as a graph; if there are too many, the first and the newest are kept."""
     kept = steps if len(steps) <= MOST_ANCESTORS else [steps[0], *steps[1 - MOST_ANCESTORS :]]
     ids = {step.judged.id for step in kept}
     best = steps[-1].judged.id if steps else ""
@@ -180,12 +180,12 @@ def _shade(score: float | None, ranked: Sequence[float]) -> int:
 
 _HERE = Path(__file__).resolve().parent
 _ROWS = 500
-"""Rows of a table; a longer one says how many it leaves out."""
+"""The most rows of a table; a longer one says how many it leaves out."""
 _DIFF_LINES = 2_000
 
 
 def page(account: EvolutionAccount) -> str:
-    """Return the page. Its policy for browsers allows one style sheet, by its digest, and nothing else."""
+    """Return the page. Its content security policy allows one style sheet, by its digest, and nothing else."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     style = (_HERE / "page.css").read_text(encoding="utf-8")
@@ -217,7 +217,7 @@ def page(account: EvolutionAccount) -> str:
 
 
 def diff_lines(account: EvolutionAccount, steps: Sequence[LineageStep]) -> list[tuple[str, str]]:
-    """Return the lines between the seed and the best with what each is: added, removed, place, or same."""
+    """Return the diff lines between the seed and the best, each with its kind: added, removed, place, or same."""
     if not steps:
         return []
     lines = account.diff(account.seed, account.best)

@@ -1,4 +1,4 @@
-"""What there is to evolve: a task folder or file in the common form, and the settings it may bring."""
+"""The task of an evolution: a task folder or file in the common form, and its optional settings."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ from memkit.sandbox.sandbox import source_of
 from memkit.store.yaml import load_yaml
 
 _THRESHOLDS = (0.5, 0.75, 0.9)
-"""OpenEvolve's own, where a task names none."""
+"""OpenEvolve's own, for a task that names none."""
 _HARMLESS = ("log_level", "log_dir", "checkpoint_interval", "file_suffix", "language", "evolution_trace", "llm")
-"""What is about OpenEvolve's own files and connections, and says nothing about the search."""
+"""Keys about OpenEvolve's own files and connections, which do not affect the search."""
 
 
 @dataclass(frozen=True)
 class TaskSettings:
-    """What a task says about its search. None means that it says nothing."""
+    """A task's settings for its search. None means not set."""
 
     iterations: int | None = None
-    """Programs to try."""
+    """Number of programs to try."""
     seed: int | None = None
     patience: int | None = None
-    """In programs, as ``iterations``."""
+    """A number of programs, as ``iterations``."""
     timeout: float | None = None
     memory: int | None = None
-    """Megabytes of one program."""
+    """Megabytes for one program."""
     stages: bool = True
-    """Whether ``evaluate_stage1`` and what follows it are used where the evaluator has them."""
+    """Whether ``evaluate_stage1`` and its successors are used if the evaluator has them."""
     thresholds: tuple[float, ...] = _THRESHOLDS
     instructions: str = ""
     """What models are told about the task."""
     rewrites: bool = False
     """Whether models are asked for whole programs, not for SEARCH/REPLACE parts."""
     max_length: int | None = None
-    """Characters of a program."""
+    """The most characters of a program."""
     modules: tuple[str, ...] = ()
-    """Installed modules that programs may import although the first one does not (``memkit: {modules: […]}``)."""
+    """Installed modules that programs may import although the initial one does not (``memkit: {modules: […]}``)."""
     scratch: str | None = None
     """A folder that programs may write in (``memkit: {scratch: NAME}``)."""
     constant_answers: bool = False
     """Whether a program may answer everything alike (``memkit: {constant_answers: true}``)."""
     ignored: tuple[str, ...] = field(default=())
-    """Keys that say nothing here, and values that make no sense, in words."""
+    """Keys without effect here, and invalid values, in words."""
 
 
 def read_task_settings(file: Path) -> TaskSettings:
-    """Return what ``file`` says.
+    """Return the settings in ``file``.
 
     Raises:
-        UsageError: It is no YAML, or no mapping. Unknown keys and odd values are named in ``ignored``.
+        UsageError: It is not YAML, or not a mapping. Unknown keys and odd values are listed in ``ignored``.
     """
     data = load_yaml(file).data
     if data is None:
@@ -132,7 +132,7 @@ class _Reading:
         return None if value is None else tuple(map(float, value))
 
     def _fitting(self, name: str, wanted: str, fits: Callable[[Any], bool]) -> Any:
-        """Return a value if it is what is ``wanted``; None where it is not, or is not there."""
+        """Return a value if it is what is ``wanted``; None if it is not, or is missing."""
         value = self.value(name)
         if value is None or fits(value):
             return value
@@ -140,7 +140,7 @@ class _Reading:
         return None
 
     def unread(self) -> Iterator[str]:
-        """Yield the names of what the file says and nothing asked for."""
+        """Yield the names in the file that were never read."""
         for name, value in self._data.items():
             if name in _HARMLESS or name in self._read:
                 continue
@@ -151,7 +151,7 @@ class _Reading:
 
 
 def _models(reading: _Reading) -> Iterator[str]:
-    """Yield in words which models the task names: who runs it chooses with whom to speak, and pays."""
+    """Yield in words which models the task names: the person who runs it chooses the models, and pays."""
     listed = reading.value("llm.models")
     entries = [entry.get("name") for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
     names = [*entries, reading.value("llm.primary_model"), reading.value("llm.secondary_model")]
@@ -169,27 +169,27 @@ def _is_list(value: Any, of: Callable[[Any], bool]) -> bool:
 
 
 _LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.If)
-"""What runs later than the import of a program, or not at all."""
+"""Code that runs after the import of a program, or not at all."""
 PROGRAM, EVALUATOR, SETTINGS = "initial_program.py", "evaluator.py", ("config.yaml", "config.yml")
 
 
 @dataclass(frozen=True)
 class EvolutionTask:
-    """What is to be evolved, and what judges it."""
+    """What to evolve, and its evaluator."""
 
     program: Path
     evaluator: Path
     folder: Path | None
-    """The folder that was named, if one was."""
+    """The named folder, if there was one."""
     seed: str
-    """The text of the program to start from."""
+    """The text of the initial program."""
     settings: TaskSettings = field(default_factory=TaskSettings)
     modules: tuple[str, ...] = ()
     """Installed modules that the program imports: what the task's owner uses, its descendants may read."""
 
     @property
     def name(self) -> str:
-        """Return what to call it."""
+        """Return its name."""
         return self.folder.name if self.folder is not None else self.program.stem
 
     def species(self) -> Programs:
@@ -236,17 +236,17 @@ def find_task(program: Path, evaluator: Path | None = None, settings: Path | Non
 
 
 def _existing(path: Path, what: str) -> Path:
-    """Return the real path of a file; raises ``UsageError`` where it is none."""
+    """Return the real path of a file; raise ``UsageError`` if it is not one."""
     if not path.is_file():
         raise UsageError(f"{what}: there is no file {path}.", path=str(path))
     return path.resolve()
 
 
 def _modules(task: EvolutionTask) -> list[str]:
-    """Return the installed modules that the program to start from imports, and what they cannot do without.
+    """Return the installed modules that the initial program imports, and their own requirements.
 
     Raises:
-        UsageError: It cannot be imported without one that is not installed.
+        UsageError: It cannot be imported without a module that is not installed.
     """
     found = list[str]()
     for name, is_needed in _imported(ast.parse(task.seed)).items():
@@ -265,10 +265,10 @@ def _modules(task: EvolutionTask) -> list[str]:
 
 
 def _imported(tree: ast.Module) -> dict[str, bool]:
-    """Return the top names of what a program imports, and whether importing the program does so in any case.
+    """Return the top-level names that a program imports, and whether importing the program always imports them.
 
-    Functions, such as one that draws a picture, and branches import what the program itself may do without; what
-    stands in ``try`` is left out.
+    Functions, such as one that draws a picture, and branches import what the program itself may do without; imports
+    in ``try`` are left out.
     """
     names = dict[str, bool]()
     waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
@@ -289,7 +289,7 @@ def _imported(tree: ast.Module) -> dict[str, bool]:
 
 
 def _is_installed(name: str) -> bool:
-    """Tell whether a module lies where packages are installed; what lies beside the evaluator is not for programs."""
+    """Return whether a module is installed as a package; modules beside the evaluator are not for programs."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):

@@ -1,4 +1,4 @@
-"""From lists to what the planner knows: conditions and numbers, effects, and task networks."""
+"""From parsed lists to the planner's values: conditions and numbers, effects, and task networks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_conditions(words: HddlNames, given: HddlList, variables: Variables) -> 
 
 
 def read_condition(words: HddlNames, part: Part, variables: Variables) -> Condition:
-    """Return the condition of a list; raises ``UsageError`` with its place where it is none."""
+    """Return the condition in a list; raise ``UsageError`` with its place if it is invalid."""
     given = form(words.source, part, "a condition")
     head = given.head
     if not given:
@@ -93,7 +93,7 @@ def _comparison(words: HddlNames, given: HddlList, variables: Variables) -> Cond
 
 
 def read_number(words: HddlNames, part: Part, variables: Variables) -> Number:
-    """Return the number that a numeral, a fluent or a sum stands for."""
+    """Return the number denoted by a numeral, a fluent or a sum."""
     if isinstance(part, HddlWord):
         if part.key in words.functions:
             raise words.source.error(part.at, f"{part} is a function. Put it in brackets: ({part}).")
@@ -131,13 +131,13 @@ TOTAL_COST = "total-cost"
 
 @dataclass
 class Effects:
-    """What an action does, taken together from its list of effects."""
+    """The combined effects of an action, from its list of effects."""
 
     add: list[Term] = field(default_factory=list)
     remove: list[Term] = field(default_factory=list)
     more: list[When | Change] = field(default_factory=list)
     cost: Number | None = None
-    """What it adds to the total cost, where it says so."""
+    """Its addition to the total cost, if it states one."""
 
 
 _CONDITIONS = ("or", "imply", "exists", "=", "<", ">", "<=", ">=")
@@ -145,7 +145,7 @@ _CONDITIONS = ("or", "imply", "exists", "=", "<", ">", "<=", ">=")
 
 @dataclass(frozen=True)
 class _Context:
-    """What stands around an effect: the objects it is for, and the conditions it is under."""
+    """The context of an effect: the objects that it applies to, and its conditions."""
 
     parameters: tuple[Parameter, ...] = ()
     conditions: tuple[Condition, ...] = ()
@@ -153,14 +153,14 @@ class _Context:
 
 
 def read_effects(words: HddlNames, given: HddlList, variables: Variables) -> Effects:
-    """Return the effects of an action; raises ``UsageError`` with the place of what is none."""
+    """Return the effects of an action; raise ``UsageError`` with the place of an invalid one."""
     found = Effects()
     _collect(words, given, variables, _Context(), found)
     return found
 
 
 def _collect(words: HddlNames, given: HddlList, variables: Variables, around: _Context, found: Effects) -> None:
-    """Take in one list of effects; what stands in it side by side becomes one conditional effect."""
+    """Add one list of effects; adjacent effects in it become one conditional effect."""
     plain = Effects()
     parts = given[1:] if given.head == "and" else [given] if given else []
     for part in parts:
@@ -246,7 +246,7 @@ KEYS = (*ORDERED, *UNORDERED, ":ordering", ":constraints")
 
 @dataclass(frozen=True)
 class Network:
-    """Subtasks, which comes before which (None: as they are listed), and what their variables must keep."""
+    """Subtasks, their order (None: as they are listed), and the constraints on their variables."""
 
     subtasks: tuple[Term, ...] = ()
     ordering: Ordering | None = None
@@ -254,7 +254,7 @@ class Network:
 
 
 def read_network(words: HddlNames, given: dict[str, HddlList], variables: Variables) -> Network:
-    """Return the network of a method or problem from what stands behind its keywords."""
+    """Return the network of a method or problem from the values of its keywords."""
     listed = [key for key in (*ORDERED, *UNORDERED) if key in given]
     if len(listed) > 1:
         raise words.source.error(given[listed[1]].at, f"{listed[1]} stands beside {listed[0]}; one of them is enough.")
@@ -274,7 +274,7 @@ def read_network(words: HddlNames, given: dict[str, HddlList], variables: Variab
 
 
 def settled(tasks: tuple[Term, ...], ordering: Ordering | None) -> tuple[tuple[Term, ...], Ordering | None]:
-    """Return a network whose order is complete with its tasks in that order, and any other as it is."""
+    """Return a network with a total order with its tasks in that order, and any other unchanged."""
     if ordering is None:
         return tasks, None
     before = predecessors(ordering, len(tasks))

@@ -1,4 +1,4 @@
-"""From the text of a domain or a problem to the planner's."""
+"""Convert the text of a domain or a problem to the planner's values."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ _DOMAIN_NOTES = ("description", "state")
 
 @dataclass
 class _Reading:
-    """A domain half read."""
+    """A partially read domain."""
 
     source: HddlText
     words: HddlNames
     constants: dict[str, str] = field(default_factory=dict)
     places: dict[tuple[str | int, ...], int] = field(default_factory=dict)
-    """Where the things stand that a check of the whole domain may find fault with."""
+    """The positions of the parts that a check of the whole domain may find faulty."""
     costs: bool = False
 
 
 def domain_from(source: HddlText) -> Domain:
-    """Return the domain of a text; raises ``UsageError`` with line and column for the first thing that is wrong."""
+    """Return the domain in a text; raise ``UsageError`` with line and column for the first error."""
     given = parse(source)
     name = defined_name(source, given, "domain")
     types = Types(source)
@@ -87,7 +87,7 @@ def domain_from(source: HddlText) -> Domain:
 
 
 def defined_name(source: HddlText, given: HddlList, what: str) -> HddlWord:
-    """Return the name behind ``define``; raises ``UsageError`` where the text defines something else."""
+    """Return the name after ``define``; raise ``UsageError`` if the text defines something else."""
     heading = form(source, given[1], f"({what} NAME)") if len(given) > 1 else given
     if heading.head != what or len(heading) != 2:
         found = f"it defines a {heading.head}" if heading.head in {"domain", "problem"} - {what} else "it does not"
@@ -174,7 +174,7 @@ def _parameters(reading: _Reading, given: dict[str, HddlList], *, loose: bool = 
 
 
 def _headed(reading: _Reading, each: HddlList) -> tuple[HddlWord, dict[str, HddlList], tuple[Parameter, ...]]:
-    """Declare an action, so that methods which stand before it can name it."""
+    """Declare an action, so that methods before it can refer to it."""
     name = _named(reading, each)
     known = (":parameters", ":precondition", ":preconditions", ":effect", ":effects")
     given = sections(reading.source, each[2:], known, f"the action {name}")
@@ -209,7 +209,7 @@ def _operator(
 
 
 def _cost(reading: _Reading, cost: Any) -> Any:
-    """Return what a step costs: where a domain counts costs, a step that says nothing of them costs nothing."""
+    """Return the cost of a step: in a domain with costs, a step without a stated cost costs nothing."""
     if cost is not None:
         return cost
     return 0 if reading.costs else 1
@@ -230,7 +230,7 @@ def _method(reading: _Reading, each: HddlList, number: int) -> Method:
 def method_of(
     words: HddlNames, name: str, given: dict[str, HddlList], parameters: tuple[Parameter, ...], each: HddlList
 ) -> Method:
-    """Return the method that a list of sections describes."""
+    """Return the method described by a list of sections."""
     variables = bound(parameters)
     task = words.term(given[":task"], words.tasks, "task", variables)
     precondition = given.get(":precondition", given.get(":preconditions"))
@@ -251,7 +251,7 @@ def method_of(
 
 @contextmanager
 def _blamed(reading: _Reading, at: int) -> Iterator[None]:
-    """Give an error of the planner the place of what it is about."""
+    """Give a planner's error the position of its subject."""
     try:
         yield
     except HtnError as error:
@@ -263,14 +263,14 @@ def _blamed(reading: _Reading, at: int) -> Iterator[None]:
 
 _OF_PROBLEMS = (":domain", ":requirements", ":objects", ":htn", ":htn-ti", ":init", ":goal", ":metric")
 INITIAL = "initial-tasks"
-"""The task that stands for initial tasks with variables of their own."""
+"""The task that represents initial tasks with variables of their own."""
 
 
 def problem_from(source: HddlText, domain: Domain) -> tuple[Problem, Domain]:
-    """Return the problem of a text, and the domain it is to be solved in.
+    """Return the problem in a text, and the domain to solve it in.
 
-    Where the initial tasks have variables, the domain has one more method, which does the one task of the problem.
-    Raises ``UsageError`` with line and column for the first thing that is wrong.
+    If the initial tasks have variables, the domain has one more method, which does the one task of the problem.
+    Raises ``UsageError`` with line and column for the first error.
     """
     given = parse(source)
     name = str(defined_name(source, given, "problem"))
@@ -311,10 +311,10 @@ def _read(source: HddlText, at: int, name: str, parts: dict[str, HddlList], doma
 
 
 def _other_domain(source: HddlText, given: HddlList | None, domain: Domain) -> str:
-    """Return that a problem says to belong to another domain, for the case that something does not fit; else nothing.
+    """Return a note that a problem names another domain, in case something does not fit; else an empty text.
 
-    It is no fault by itself: there are competition problems that name their domain so. A name may also have been
-    made one for a store.
+    It is no fault by itself: some competition problems name their domain so. A name may also have been
+    made valid for a store.
     """
     if given is None:
         return ""
@@ -414,7 +414,7 @@ _LONGEST = 64
 
 
 def plain_name(name: str) -> str:
-    """Return a name of small letters, digits, - and _ for one that may have any; nothing if none of it is left.
+    """Return a name made of lower-case letters, digits, - and _ from an arbitrary one; empty if nothing is left.
 
     >>> plain_name("Rover GTOHP")
     'rover-gtohp'

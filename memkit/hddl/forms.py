@@ -1,4 +1,4 @@
-"""HDDL as text: a file's words and lists in round brackets with their places, and notes for memkit behind ``;@``."""
+"""HDDL as text: words and parenthesised lists with their positions, and notes for memkit after ``;@``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, Union
 from memkit.errors import UsageError
 
 LARGEST = 32 * 1024 * 1024
-"""Bytes; the largest problems of competitions have a tenth of it."""
+"""Bytes; the largest competition problems have a tenth of it."""
 _MOST_COMPARED = 5000
-"""Among more names than this, looking for a similar one would take seconds."""
+"""With more names than this, looking for a similar one would take seconds."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class HddlText:
     text: str
 
     def error(self, at: int, message: str) -> UsageError:
-        """Return the error that something is wrong at a position of the text."""
+        """Return the error for a position of the text."""
         line = self.text.count("\n", 0, at) + 1
         column = at - (self.text.rfind("\n", 0, at) + 1) + 1
         return UsageError(f"{self.name}:{line}:{column}: {message}", path=self.name, line=line)
 
 
 def load_source(path: Path, *, name: str | None = None) -> HddlText:
-    """Return the text of a file; raises ``UsageError`` for what is not there, too large or no text."""
+    """Return the text of a file; raise ``UsageError`` if it is missing, too large or not text."""
     shown = name or str(path)
     try:
         with path.open("rb") as file:
@@ -61,7 +61,7 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 
 MOST_NESTED = 60
-"""How deep lists may lie in each other; competition domains need ten."""
+"""The deepest nesting of lists; competition domains need ten."""
 
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<note>;@[^\n]*)|(?P<comment>;[^\n]*)|(?P<bracket>[()])|(?P<word>[^\s();\"\x00-\x1f\x7f]+)"
@@ -69,14 +69,14 @@ _TOKEN = re.compile(
 
 
 class HddlWord(str):
-    """A word of the text as it is spelled there."""
+    """A word of the text as spelled there."""
 
     __slots__ = ("at",)
     at: int
 
     @property
     def key(self) -> str:
-        """Return the word as HDDL compares it: without regard to case."""
+        """Return the word as HDDL compares it: ignoring case."""
         return self.lower()
 
 
@@ -89,11 +89,11 @@ class HddlList(list["Part"]):
         super().__init__()
         self.at = at
         self.notes: list[HddlWord] = []
-        """What stands in it behind ``;@``: a comment to other programs, and data to this one."""
+        """The notes in it after ``;@``: comments to other programs, and data to this one."""
 
     @property
     def head(self) -> str:
-        """Return the first word without regard to case, or nothing."""
+        """Return the first word in lower case, or an empty text."""
         return self[0].key if self and isinstance(self[0], HddlWord) else ""
 
 
@@ -101,9 +101,9 @@ Part = Union[HddlWord, HddlList]  # noqa: UP007  (an alias that names itself)
 
 
 def parse(source: HddlText) -> HddlList:
-    """Return the one list that the text holds; raises ``UsageError`` with the position of what is wrong.
+    """Return the one list in the text; raise ``UsageError`` with the position of an error.
 
-    Works with a stack of its own, so that no nesting meets the recursion limit.
+    Uses an explicit stack, so that no nesting reaches the recursion limit.
     """
     top = HddlList(0)
     stack = [top]
@@ -173,7 +173,7 @@ def form(source: HddlText, part: Part, what: str) -> HddlList:
 
 
 def sections(source: HddlText, parts: list[Part], known: tuple[str, ...], what: str) -> dict[str, HddlList]:
-    """Return what stands behind each keyword of ``:parameters (…) :task (…)``."""
+    """Return the value after each keyword of ``:parameters (…) :task (…)``."""
     found: dict[str, HddlList] = {}
     rest = iter(parts)
     for part in rest:
@@ -193,12 +193,12 @@ _KINDS: Mapping[str, Any] = {
     "description": str, "tool": str, "idempotent": bool, "learned": bool, "declared": bool,
     "arguments": dict, "undeclared": list, "effects": list, "state": list,
 }  # fmt: skip
-"""What each note holds; lists and objects are of texts."""
+"""The type of each note; lists and objects contain texts."""
 _WANTED = {str: "a text", bool: "true or false", list: "a list of texts", dict: "an object of texts"}
 
 
 def read_notes(source: HddlText, given: HddlList, known: tuple[str, ...]) -> dict[str, Any]:
-    """Return the notes of a list by their key; raises ``UsageError`` with the place of one that is none."""
+    """Return the notes of a list by key; raise ``UsageError`` with the place of an invalid one."""
     found: dict[str, Any] = {}
     for note in given.notes:
         key, _, value = note[2:].partition(":")
@@ -221,5 +221,5 @@ def _noted(source: HddlText, note: HddlWord, key: str, text: str) -> Any:
 
 
 def write_note(key: str, value: Any) -> str:
-    """Return a note as a line of its own."""
+    """Return a note as a separate line."""
     return f";@ {key}: {json.dumps(value)}"

@@ -1,4 +1,4 @@
-"""What is promised: domains, problems and plans read from the files of other planners, and written back without loss.
+"""The interface: read other planners' files of domains, problems and plans, and write them back without loss.
 
 ::
 
@@ -27,7 +27,7 @@ SUFFIX = ".hddl"
 
 
 def read_domain(path: Path, *, name: str | None = None) -> Domain:
-    """Return the domain in a file; raises ``UsageError`` with line and column for the first thing that is wrong.
+    """Return the domain in a file; raise ``UsageError`` with line and column for the first error.
 
     ``name`` is what errors call the file.
     """
@@ -35,37 +35,37 @@ def read_domain(path: Path, *, name: str | None = None) -> Domain:
 
 
 def domain_of_text(text: str, *, name: str) -> Domain:
-    """Return the domain that a text is; raises ``UsageError`` as ``read_domain`` does."""
+    """Return the domain in a text; raise ``UsageError`` as ``read_domain`` does."""
     return domain_from(HddlText(name, text))
 
 
 def read_problem(path: Path, domain: Domain, *, name: str | None = None) -> tuple[Problem, Domain]:
-    """Return the problem in a file, and the domain to solve it in; raises ``UsageError`` as ``read_domain`` does.
+    """Return the problem in a file, and the domain to solve it in; raise ``UsageError`` as ``read_domain`` does.
 
-    The domain is the one that was given, with one method more where the initial tasks have variables.
+    The domain is the given one, with one method more if the initial tasks have variables.
     """
     return problem_from(load_source(path, name=name), domain)
 
 
 def holds_problem(path: Path) -> bool:
-    """Return whether a file begins as problems do; raises ``UsageError`` where it cannot be read."""
+    """Return whether a file begins as problems do; raise ``UsageError`` if it cannot be read."""
     return re.match(r"(\s|;[^\n]*)*\(\s*define\s*\(\s*problem\b", load_source(path).text, re.IGNORECASE) is not None
 
 
 def problem_of_text(text: str, domain: Domain, *, name: str) -> Problem:
-    """Return the problem that a text is; raises ``UsageError`` as ``read_domain`` does."""
+    """Return the problem in a text; raise ``UsageError`` as ``read_domain`` does."""
     return problem_from(HddlText(name, text), domain)[0]
 
 
 def write_domain(domain: Domain) -> str:
-    """Return a domain as HDDL; raises ``UsageError`` where a part of it cannot be said there."""
+    """Return a domain as HDDL; raise ``UsageError`` if a part of it cannot be expressed there."""
     from .writer import domain_text
 
     return domain_text(domain)
 
 
 def write_problem(problem: Problem, domain: Domain) -> str:
-    """Return a problem of a domain as HDDL; raises ``UsageError`` where a part of it cannot be said there."""
+    """Return a problem of a domain as HDDL; raise ``UsageError`` if a part of it cannot be expressed there."""
     from .writer import problem_text
 
     return problem_text(problem, domain)
@@ -75,14 +75,14 @@ _START, _END = "==>", "<=="
 
 
 def holds_plan(text: str) -> bool:
-    """Return whether a text has a plan in this form; other programs print much else before and behind it."""
+    """Return whether a text contains a plan in this format, possibly between other output."""
     return any(line.strip() == _START for line in text.splitlines())
 
 
 def read_steps(text: str, *, name: str) -> list[Term]:
-    """Return the steps of a plan; raises ``UsageError`` with the line of what is none.
+    """Return the steps of a plan; raise ``UsageError`` with the line of an invalid one.
 
-    The decomposition is left aside: ``verify`` finds out by itself whether there is one.
+    The decomposition is ignored: ``verify`` determines by itself whether there is one.
     """
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:
@@ -113,7 +113,7 @@ def spelled_as(steps: Sequence[Step], domain: Domain, problem: Problem) -> list[
 
 
 def _spellings(names: Iterable[str]) -> dict[str, str]:
-    """Return names by themselves and in lower case; what is spelled exactly so comes first."""
+    """Return names by themselves and in lower case; exact spellings take precedence."""
     listed = list(names)
     return {**{name.lower(): name for name in listed}, **{name: name for name in listed}}
 

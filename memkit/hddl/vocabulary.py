@@ -1,4 +1,4 @@
-"""What names may be used, and how: types, predicates, functions, tasks and objects of a domain being read."""
+"""The usable names and their forms: types, predicates, functions, tasks and objects of a domain being read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .forms import HddlList, HddlText, HddlWord, Part, hint, word
 
 ROOT = "object"
 _NEARLY = 0.75
-"""How alike two names are of which one may be the other misspelt: one letter of five, or two that changed places."""
+"""The similarity of two names of which one may be the other misspelt: one letter of five, or two swapped ones."""
 
 
 class Types:
-    """Types by name, compared without regard to case."""
+    """Types by name, ignoring case."""
 
     def __init__(self, source: HddlText) -> None:
         self._source = source
@@ -24,11 +24,11 @@ class Types:
         """Each type with the one above it."""
         self._spelled: dict[str, str] = {ROOT: ROOT}
         self._implied: list[HddlWord] = []
-        """Types that stand only to the right of others, which declares them as well."""
+        """Types that occur only to the right of others, which declares them as well."""
         self._unions: dict[frozenset[str], str] = {}
 
     def declare(self, groups: Sequence[tuple[list[HddlWord], Part | None]]) -> None:
-        """Take in the types of ``(:types truck - vehicle …)``, in whatever order they stand."""
+        """Add the types of ``(:types truck - vehicle …)``, in whatever order they are listed."""
         for names, _ in groups:
             for name in names:
                 self._spelled.setdefault(name.key, str(name))
@@ -38,9 +38,9 @@ class Types:
                 self._put(name, above)
 
     def refuse_misspelt(self, used: Iterable[HddlWord]) -> None:
-        """Raise ``UsageError`` for a type that only another type is below, where its name is nearly that of a third.
+        """Raise ``UsageError`` for a type used only as a supertype whose name is nearly that of another.
 
-        Domains of competitions declare types by putting others below them; then something else uses them.
+        Competition domains declare types by putting others below them; such types are then used elsewhere.
         """
         if not self._implied:
             return
@@ -54,7 +54,7 @@ class Types:
                 raise self._source.error(name.at, message)
 
     def take(self, above: Mapping[str, str]) -> None:
-        """Take in the types of a domain that was read before."""
+        """Add the types of a domain read earlier."""
         self.above = dict(above)
         self._spelled |= {name.lower(): name for pair in above.items() for name in pair}
 
@@ -81,7 +81,7 @@ class Types:
     def resolve(self, kind: Part, *, loose: bool = False) -> str:
         """Return the declared type that a word or ``(either a b)`` stands for.
 
-        Where a name is only declared (``loose``), as in predicates, the nearest type above all of them will do.
+        If a name is only declared (``loose``), as in predicates, the nearest type above all of them suffices.
         """
         if isinstance(kind, HddlWord):
             found = self._spelled.get(kind.key)
@@ -112,7 +112,7 @@ class Types:
         return next(name for name in chains[0] if all(name in chain for chain in chains))
 
     def _union(self, members: list[str], kind: HddlList) -> str:
-        """Return the type right above the members and below what was above all of them."""
+        """Return the type directly above the members and below their former common supertype."""
         key = frozenset(members)
         if key not in self._unions:
             parents = {self.above.get(name, ROOT) for name in members}
@@ -131,12 +131,12 @@ class Types:
 
 
 Variables = Mapping[str, str]
-"""The variables that are bound, by their spelling in lower case."""
+"""The bound variables, in lower case."""
 
 
 @dataclass
 class HddlNames:
-    """What has been declared so far."""
+    """The declarations so far."""
 
     source: HddlText
     types: Types
@@ -155,7 +155,7 @@ class HddlNames:
         return str(name)
 
     def term(self, given: HddlList, table: Mapping[str, tuple[str, int]], what: str, variables: Variables) -> Term:
-        """Return a declared name with as many arguments as it takes."""
+        """Return a declared name with the right number of arguments."""
         if not given:
             raise self.source.error(given.at, f"here stands () where a {what} is expected.")
         name = word(self.source, given[0], f"a {what}")
@@ -200,7 +200,7 @@ class HddlNames:
             yield from ((name, resolved) for name in names)
 
     def add_objects(self, given: HddlList, objects: dict[str, str]) -> None:
-        """Add the objects of a typed list; one that is declared again must have the same type."""
+        """Add the objects of a typed list; a repeated declaration must have the same type."""
         for name, kind in self.typed(given[1:]):
             if name.startswith("?"):
                 raise self.source.error(name.at, f"{name} is a variable, and an object is expected here.")
@@ -210,12 +210,12 @@ class HddlNames:
 
 
 def bound(parameters: Sequence[Parameter]) -> dict[str, str]:
-    """Return the variables that parameters bind."""
+    """Return the variables bound by parameters."""
     return {parameter.name.lower(): parameter.name for parameter in parameters}
 
 
 def typed_groups(source: HddlText, parts: Sequence[Part]) -> Iterator[tuple[list[HddlWord], Part | None]]:
-    """Yield names with what stands behind their ``-``; None where nothing does."""
+    """Yield names with the type after their ``-``; None if there is none."""
     names: list[HddlWord] = []
     rest = iter(parts)
     for part in rest:

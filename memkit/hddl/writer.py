@@ -1,4 +1,4 @@
-"""Lists as text: conditions, effects and networks, as HDDL spells them."""
+"""Lists as text: conditions, effects and networks, in HDDL's syntax."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _RESERVED = {
 
 
 def name_text(name: object) -> str:
-    """Return a name; raises ``UsageError`` for one that HDDL cannot spell."""
+    """Return a name; raise ``UsageError`` for one that HDDL cannot spell."""
     if isinstance(name, str) and _NAME.fullmatch(name) and name.lower() not in _RESERVED:
         return name
     raise UsageError(
@@ -80,7 +80,7 @@ def type_text(kind: str) -> str:
 
 
 def condition_list(condition: Condition) -> str:
-    """Return a condition as a list; raises ``UsageError`` for a Python function."""
+    """Return a condition as a list; raise ``UsageError`` for a Python function."""
     if isinstance(condition, Literal | Equal | Compare):
         positive = _plain(condition)
         return positive if condition.positive else f"(not {positive})"
@@ -145,9 +145,9 @@ def network_lines(tasks: Sequence[Term], ordering: Ordering | None, *, indent: s
 
 
 def domain_text(domain: Domain) -> str:
-    """Return a domain as HDDL; raises ``UsageError`` where a part of it cannot be said there.
+    """Return a domain as HDDL; raise ``UsageError`` if a part of it cannot be expressed there.
 
-    What HDDL has no words for (descriptions, tools, learned methods, a state of the domain's own) stands in notes.
+    What HDDL cannot express (descriptions, tools, learned methods, a state of the domain's own) is written as notes.
     """
     _refuse_alike(domain)
     costs = any(operator.cost != 1 for operator in domain.operators)
@@ -200,7 +200,7 @@ def _signatures(given: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _tasks(domain: Domain) -> Iterator[tuple[Task, bool]]:
-    """Yield every task that is declared, done or called, and whether it is declared in the domain."""
+    """Yield every task that is declared, accomplished or called, and whether it is declared in the domain."""
     yield from ((task, True) for task in domain.tasks.values())
     known = {*domain.tasks, *(operator.name for operator in domain.operators)}
     called = [task for method in domain.methods if not callable(method.subtasks) for task in method.subtasks]
@@ -245,7 +245,7 @@ def _method(method: Method, domain: Domain) -> Iterator[str]:
 
 
 def _undeclared(method: Method) -> Iterator[str]:
-    """Yield the variables that neither the task nor the method declares, which HDDL wants declared."""
+    """Yield the variables declared by neither task nor method, which HDDL requires to be declared."""
     known = {parameter.name for parameter in (*method.head.parameters, *method.variables)}
     used = [name for condition in method.preconditions for name in condition_variables(condition)]
     used += [name for task in method.steps for name in variables_of(task)]
@@ -253,7 +253,7 @@ def _undeclared(method: Method) -> Iterator[str]:
 
 
 def _narrowest(domain: Domain, method: Method, name: str) -> str:
-    """Return the narrowest type that the facts and steps of a method ask of a variable: other planners check it."""
+    """Return the narrowest type that a method's facts and steps require of a variable: other planners check it."""
     facts = [each.atom for each in method.preconditions if isinstance(each, Literal) and each.positive]
     uses = [(fact, domain.predicates.get(str(fact[0]), ())) for fact in facts]
     steps = {operator.name: tuple(p.type for p in operator.parameters) for operator in domain.operators}
@@ -321,7 +321,7 @@ def _requirements(domain: Domain, costs: bool) -> Iterator[str]:
 
 
 def _refuse_alike(domain: Domain) -> None:
-    """Refuse names that only their case tells apart, which HDDL takes for one."""
+    """Refuse names that differ only in case, which HDDL considers equal."""
     tasks = [*domain.tasks, *(operator.name for operator in domain.operators)]
     tasks += [method.task for method in domain.methods if method.task not in domain.tasks]
     _refuse_twins([*domain.types, *domain.types.values()], "types")
