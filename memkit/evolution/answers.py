@@ -90,7 +90,7 @@ class RecordingProposer:
     def propose(self, requests: Sequence[ProposalRequest]) -> list[Any]:
         """Answer each request from the stored answers, else by asking; None if there is no budget for it.
 
-        An exception stands where the proposer failed, so that the other answers, which are paid for, still count.
+        An exception replaces an answer if the proposer failed, so that the other answers, which were paid for, count.
         """
         found: list[Any] = []
         with ThreadPoolExecutor(self._at_a_time) as pool:

@@ -115,7 +115,7 @@ class RunFolder:
 
 
 def runs_folder(store: Path | None) -> Path:
-    """Return where new runs go: into what a store keeps for this machine, else into ``memkit-runs`` right here."""
+    """Return the folder for new runs: in the store's state on this machine, else ``memkit-runs`` right here."""
     return state_folder(store) / "evolve" if store is not None else Path.cwd() / OUTSIDE
 
 

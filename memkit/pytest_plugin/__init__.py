@@ -1,8 +1,8 @@
 """The pytest plugin: the tests of a store's policies as items, and scripted models as a fixture.
 
-It collects ``policies/*.yaml`` and the tables beside them; where it should not, the ini option
+It collects ``policies/*.yaml`` and the tables beside them; the ini option
 ``memkit_policies = false`` turns that off. Every run of pytest in an environment with memkit loads this module, so it
-imports nothing of memkit's until a file of a store comes along or a test asks for the fixture.
+imports nothing else of memkit until a file of a store is collected or a test requests the fixture.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MANIFEST = "memkit.yaml"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the switch."""
+    """Declare the ini option."""
     parser.addini("memkit_policies", "Collect the tests of a memkit store's policies.", type="bool", default=True)
 
 
@@ -39,9 +39,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.fixture
 def fake_llm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeServer]]:
-    """Return a function that starts a model server, which the vendors' clients find by the environment of the test.
+    """Return a function that starts a model server, which the vendors' clients find through the test's environment.
 
-    It takes a protocol and a script, and what else ``memkit.runtime.testing.FakeServer`` takes, and ends with the test.
+    It takes a protocol, a script, and other arguments of ``memkit.runtime.testing.FakeServer``, and ends with the test.
     """
     with ExitStack() as running:
 
@@ -57,7 +57,7 @@ def fake_llm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeServ
 
 
 def _store_of(path: Path) -> Path | None:
-    """Return the store a file holds policy tests of."""
+    """Return the store that a file contains policy tests of."""
     folder = path.parent
     if path.suffix == ".yaml" and folder.name == "policies":
         root = folder.parent

@@ -16,7 +16,7 @@ from memkit.runtime.guard.proof import Case, TestResult, cases_of, guard_of_one
 
 
 class WrongDecision(Exception):
-    """A policy test whose call was decided otherwise."""
+    """A policy test whose call was decided differently."""
 
     def __init__(self, result: TestResult, place: str, decided_by: str) -> None:
         self.result = result
@@ -29,7 +29,7 @@ class PolicyTests(pytest.File):
     """A policy file: its inline tests, each decided by this policy alone."""
 
     def collect(self) -> Iterator[PolicyItem]:
-        """Yield an item a test."""
+        """Yield one item per test."""
         try:
             policy = load_policy(self.path, name=f"policies/{self.path.name}")
         except UsageError as error:
@@ -44,7 +44,7 @@ class TableTests(pytest.File):
     """A table: its rows, each decided by the policy it names or by the whole set."""
 
     def collect(self) -> Iterator[PolicyItem]:
-        """Yield an item a row."""
+        """Yield one item per row."""
         try:
             policies = load_policies(self.path.parent.parent)
             rows = load_table(self.path)
@@ -62,7 +62,7 @@ class TableTests(pytest.File):
 
 
 class PolicyItem(pytest.Item):
-    """One call with the decision that is expected on it."""
+    """One call with its expected decision."""
 
     def __init__(self, *, case: Case, guard: Guard, line: int, decided_by: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -72,13 +72,13 @@ class PolicyItem(pytest.Item):
         self.decided_by = decided_by
 
     def runtest(self) -> None:
-        """Fail when the decision is another than the expected one."""
+        """Fail if the decision is not the expected one."""
         result = self.case.decided_by(self.guard)
         if not result.passed:
             raise WrongDecision(result, f"{self.path}:{self.line}", self.decided_by)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return what a person needs to see why: the call, the decision, and every policy that matched."""
+        """Return the explanation for a person: the call, the decision, and every policy that matched."""
         error = excinfo.value
         if not isinstance(error, WrongDecision):
             return super().repr_failure(excinfo, style)
@@ -97,7 +97,7 @@ class PolicyItem(pytest.Item):
         return "\n".join(lines)
 
     def reportinfo(self) -> tuple[Any, int, str]:
-        """Return where the test stands."""
+        """Return the location of the test."""
         return self.path, self.line - 1, f"policy: {self.case.name}"
 
 

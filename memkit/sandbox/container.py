@@ -1,7 +1,7 @@
-"""A container around the fork server: a bundle made for one sandbox, started by a runtime that this machine has.
+"""A container around the fork server: a bundle made for one sandbox, started by a runtime of this machine.
 
-The runtimes are those that start a bundle of files from the command line, as the Open Container Initiative's runtime
-specification has it; Docker and Podman bring one each. No image and no daemon is involved.
+The supported runtimes start a bundle of files from the command line, according to the Open Container Initiative's
+runtime specification; Docker and Podman include one each. No image and no daemon is involved.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from .interface import SandboxUnavailable
 
 RUNTIMES: Mapping[str, tuple[str, ...]] = {
     "runc": (),
-    "crun": ("--cgroup-manager=disabled",),  # it would ask systemd for a group that bounds nothing here
+    "crun": ("--cgroup-manager=disabled",),  # it would ask systemd for a group that limits nothing here
 }
-"""The runtimes that memkit knows to start → options of theirs."""
+"""The supported runtimes → their options."""
 _PLACES = ("/usr/sbin", "/usr/local/sbin", "/sbin")
-"""Where runtimes lie that a user's own search path does not lead to."""
+"""Folders of runtimes that may not be on a user's search path."""
 INSIDE = "/memkit"
-"""The folder that holds ``bare`` inside of the container."""
+"""The folder that contains ``bare`` inside the container."""
 PLACE_INSIDE = f"{INSIDE}/place"
 _LISTENER, _CONTROL = 3, 4
 _CAPABILITIES: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("bounding", "permitted", "effective"), ("CAP_SETFCAP",)),
     **dict.fromkeys(("inheritable", "ambient"), ()),
 }
-"""None but the one that the kernel wants of who makes another user namespace, which programs then live in. It is the
-fork server's; programs give it up like all others."""
+"""Only the one that the kernel requires to create another user namespace, in which programs then live. It is the
+fork server's; programs drop it like all others."""
 _PROC = {
     "destination": "/proc", "type": "proc", "source": "proc",
     "options": ["nosuid", "nodev", "noexec", "hidepid=4", "subset=pid"],
 }  # fmt: skip
-"""Processes only, and of those only what a program may look into: itself."""
+"""Processes only, and of those only what a program may see: itself."""
 _LOADER_CACHE = "/etc/ld.so.cache"
 _WARDEN = "import sys; sys.path.append({bare!r}); from bare.warden import main; main(*{given!r})"
 _PROBE = "import sys; sys.path.append({bare!r}); from bare.libraries import main; main({owner}, {modules!r})"
@@ -66,7 +66,7 @@ def find_runtime(name: str) -> ContainerRuntime:
     """Return a runtime by name.
 
     Raises:
-        UsageError: If memkit does not know to start it.
+        UsageError: If memkit does not support it.
         SandboxUnavailable: If it is not installed, or cannot be run.
     """
     if name not in RUNTIMES:
@@ -88,24 +88,24 @@ def _known() -> str:
 
 @dataclass(frozen=True)
 class Bundle:
-    """What one container is made of."""
+    """The parts of one container."""
 
     folder: Path
-    """The sandbox's own folder, which ends with the container."""
+    """The sandbox's own folder, which is removed with the container."""
     bare: Path
-    """The package of what runs inside, and of the warden outside."""
+    """The package that runs inside, and contains the warden that runs outside."""
     interpreter: Sequence[str]
     environment: Mapping[str, str]
-    """Everything that the fork server has in its environment."""
+    """The fork server's whole environment."""
     config: Mapping[str, Any]
-    """What the fork server is told; the paths in it are what the container holds."""
+    """The fork server's configuration, with paths as inside the container."""
 
     def start(self, runtime: ContainerRuntime, boot: str, sockets: tuple[int, int]) -> subprocess.Popen[bytes]:
         """Start the fork server in a container, under a warden that ends with this process.
 
         Raises:
             UsageError: If the root folder is granted.
-            SandboxUnavailable: If what the interpreter needs cannot be found out.
+            SandboxUnavailable: If the interpreter's requirements cannot be determined.
         """
         for place in (PLACE_INSIDE, "/dev"):
             (self.folder / "bundle" / "rootfs" / place.lstrip("/")).mkdir(parents=True)
@@ -150,7 +150,7 @@ class Bundle:
         }
 
     def _mounts(self) -> Iterator[dict[str, Any]]:
-        """Yield the mounts of what was granted, and of what the interpreter needs besides."""
+        """Yield the mounts of the grants, and of what the interpreter needs besides."""
         config = self.config
         granted = [*config["readable"], *config["library"]]
         if "/" in granted:
@@ -166,7 +166,7 @@ class Bundle:
 
 
 def _bound(source: str, destination: str = "") -> dict[str, Any]:
-    """Return a file or folder of the machine, read-only."""
+    """Return a read-only mount of a file or folder of the machine."""
     return {
         "destination": destination or source,
         "type": "bind",
@@ -176,7 +176,7 @@ def _bound(source: str, destination: str = "") -> dict[str, Any]:
 
 
 def _covered(path: str) -> dict[str, Any]:
-    """Return an empty folder over ``path``; not read-only, for what is granted inside needs a place there."""
+    """Return an empty folder over ``path``; not read-only, because grants inside it need a place there."""
     options = ["nosuid", "nodev", "noexec", "size=1m", "nr_inodes=4096", "mode=755"]
     return {"destination": path, "type": "tmpfs", "source": "tmpfs", "options": options}
 
@@ -191,7 +191,7 @@ def _libraries(
     """Return the libraries that the interpreter and granted modules load.
 
     Raises:
-        SandboxUnavailable: If the interpreter does not start, or does not come back.
+        SandboxUnavailable: If the interpreter does not start, or does not return.
     """
     command = [*interpreter, "-c", _PROBE.format(bare=str(bare), owner=os.getpid(), modules=list(modules))]
     try:

@@ -1,4 +1,4 @@
-"""An evaluator: trusted code that is handed a path to import, where a proxy of the confined program lies."""
+"""An evaluator: trusted code that receives a path to import, where a proxy of the confined program is."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .interface import Evaluation
 from .sandbox import BARE, Sandbox, private_folder, source_of
 
 PACKAGE = "_memkit_bare"
-"""What ``bare`` is called in processes that have no memkit."""
+"""The name of ``bare`` in processes without memkit."""
 _IMPORT = """\
 import importlib.util as _importing, sys as _sys
 if {package!r} not in _sys.modules:
@@ -49,24 +49,24 @@ _connect(
 _MOST_AT_A_TIME = 64
 _MOST_EVENTS = 20
 _KEPT = 32 * 1024
-"""Bytes kept of the beginning, and of the end, of what an evaluation prints."""
+"""Bytes kept of the beginning, and of the end, of an evaluation's output."""
 _KILLED = 5.0
 
 
 class Evaluator:
-    """An evaluator file, imported once; each evaluation is a timed process group. Threads may share one."""
+    """An evaluator file, imported once; each evaluation is a process group with a time limit. Threads may share one."""
 
     def __init__(self, file: Path, sandbox: Sandbox | None, *, start: float = 60.0) -> None:
         """Import the evaluator.
 
         Args:
-            file: A Python file with ``evaluate(path)`` and, if it likes, stages beside it.
-            sandbox: Where programs run. None lays the program itself at the path, so that it runs in the evaluator's
+            file: A Python file with ``evaluate(path)`` and, optionally, stages beside it.
+            sandbox: Where programs run. None puts the program itself at the path, so that it runs in the evaluator's
                 process with the evaluator's rights: the choice of a caller who names it unsafe.
-            start: Seconds that importing may take.
+            start: Time limit in seconds for importing.
 
         Raises:
-            UsageError: If the file cannot be imported in time, offers no ``evaluate``, or is granted to programs.
+            UsageError: If the file cannot be imported in time, has no ``evaluate``, or is granted to programs.
         """
         self._file, self._sandbox, self._start = file.resolve(), sandbox, start
         _require_out_of_reach(self._file, sandbox)
@@ -87,16 +87,16 @@ class Evaluator:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Return the names of the functions that evaluate."""
+        """Return the names of the evaluating functions."""
         return self._host.stages
 
     def evaluate(
         self, program: str | Path, *, stage: str = "evaluate", timeout: float = 60.0, seed: int = 0
     ) -> Evaluation:
-        """Return what ``stage`` of the evaluator finds out about ``program`` (source text, or a file).
+        """Return the result of the evaluator's ``stage`` for ``program`` (source text, or a file).
 
-        Evaluator and program start from ``seed`` where they draw from ``random`` or ``numpy.random``. Whatever goes
-        wrong in either is in the answer.
+        Evaluator and program are seeded with ``seed`` if they use ``random`` or ``numpy.random``. Errors in
+        either are part of the result.
 
         Raises:
             UsageError: If the evaluator has no such stage.
@@ -130,7 +130,7 @@ class Evaluator:
         return _PROXY.format(preamble=_preamble(), package=PACKAGE, address=fields, source=source, seed=seed, **noted)
 
     def _asked(self, request: dict[str, Any], timeout: float) -> tuple[Any, str]:
-        """Return the answer of an evaluation (or its failure), and what it printed."""
+        """Return the answer of an evaluation (or its failure), and its output."""
         with self._starting:
             if not self._host.alive():  # an evaluation has killed it
                 self._host.close()
@@ -141,7 +141,7 @@ class Evaluator:
         )
 
     def close(self) -> None:
-        """End the evaluator and every evaluation that is under way."""
+        """End the evaluator and all evaluations in progress."""
         self._host.close()
         self._finish()
 
@@ -153,7 +153,7 @@ class Evaluator:
 
 
 class _Host:
-    """The process that has imported the evaluator, and that evaluations fork from."""
+    """The process that has imported the evaluator, and from which evaluations are forked."""
 
     def __init__(self, file: Path, path: Path, start: float) -> None:
         self.path = str(path)
@@ -183,7 +183,7 @@ class _Host:
         return self._process.poll() is None
 
     def close(self, patience: float = _KILLED) -> None:
-        """End the host, which ends its evaluations, and kill what is left of it after ``patience`` seconds."""
+        """End the host, which ends its evaluations, and kill what remains after ``patience`` seconds."""
         self._control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(patience)
@@ -239,14 +239,14 @@ class _Printed:
 
 
 class _Conversation:
-    """One evaluation: a request, an answer or the lack of one, and what is printed meanwhile."""
+    """One evaluation: a request, an answer or its absence, and the output meanwhile."""
 
     def __init__(self, path: str, request: dict[str, Any], deadline: float) -> None:
         self._path, self._request, self._deadline = path, request, deadline
         self._printed = _Printed()
 
     def held(self, late: str) -> tuple[Any, str]:
-        """Return the answer, or the failure; ``late`` says what is wrong when there is neither in time."""
+        """Return the answer, or the failure; ``late`` is the message if there is neither in time."""
         try:
             line = CallLine(self._path, self._deadline)
         except OSError as error:
@@ -280,7 +280,7 @@ class _Conversation:
         return answer
 
     def _wait(self, line: CallLine, read: int) -> None:
-        """Take in what is printed until there is an answer, or an end."""
+        """Read output until there is an answer, or an end."""
         poll = select.poll()
         poll.register(line.stream, select.POLLIN)
         poll.register(read, select.POLLIN)
@@ -295,7 +295,7 @@ class _Conversation:
                 return
 
     def _drain(self, read: int, most: int) -> bool:
-        """Take in what is there, ``most`` portions or, if 0, all; return False when there will be no more."""
+        """Read available output, ``most`` portions or, if 0, all; return False when there will be no more."""
         os.set_blocking(read, False)
         for _ in itertools.count() if not most else range(most):
             try:
@@ -318,7 +318,7 @@ def _ended(line: CallLine) -> Failure:
 
 
 def _events(file: Path) -> tuple[Failure, ...]:
-    """Return what went wrong between evaluator and program, the first few."""
+    """Return the first few errors between evaluator and program."""
     try:
         lines = file.read_bytes().splitlines()[:_MOST_EVENTS]
     except FileNotFoundError:

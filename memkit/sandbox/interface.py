@@ -1,4 +1,4 @@
-"""What a task may grant its programs, how much they may use, and what the kernel holds."""
+"""A task's grants to its programs, their limits, and the kernel's means of confinement."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ MEGABYTE = 1 << 20
 
 
 class SandboxUnavailable(EnvironmentFault):
-    """Report that the kernel does not offer what confines a program, or that the sandbox has ended."""
+    """Report that the kernel lacks the means to confine a program, or that the sandbox has ended."""
 
     code = "sandbox"
 
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """How much one program may use."""
+    """The limits of one program."""
 
     wall: float = 10.0
-    """Seconds that loading the program, or one call, may take."""
+    """Time limit in seconds for loading the program, and for each call."""
     cpu: int = 10
-    """Whole seconds of processor time in the life of the program's process."""
+    """Whole seconds of processor time over the life of the program's process."""
     memory: int = 512 * MEGABYTE
-    """Bytes beyond what the interpreter and granted modules take."""
+    """Bytes beyond those used by the interpreter and granted modules."""
     output: int = 16 * MEGABYTE
-    """Bytes that one answer, or the arguments of one call, may have."""
+    """The most bytes of one answer, or of the arguments of one call."""
     files: int = 32
-    """Files open at a time."""
+    """The most open files at a time."""
     programs: int = 32
-    """Programs that live at a time; further ones wait."""
+    """The most programs alive at a time; further ones wait."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -51,11 +51,11 @@ class SandboxLimits:
 
 @dataclass(frozen=True)
 class Scratch:
-    """A folder of bounded size that a program may write in: its current folder, empty at first, gone at its end."""
+    """A folder of limited size that a program may write in: its current folder, empty at first, removed at its end."""
 
     name: str
     size: int = 16 * MEGABYTE
-    """Bytes that all of its files together may have."""
+    """The most bytes of all its files together."""
     files: int = 256
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class Scratch:
 
 @dataclass(frozen=True)
 class Grants:
-    """What programs may reach beyond the interpreter and its standard library."""
+    """What programs may use beyond the interpreter and its standard library."""
 
     modules: tuple[str, ...] = ()
     """Installed modules that programs may import, such as ``numpy``; they are imported before the first program."""
@@ -85,7 +85,7 @@ class Grants:
 
 @dataclass(frozen=True)
 class Layer:
-    """One kernel means of confinement."""
+    """One means of confinement in the kernel."""
 
     name: str
     holds: bool
@@ -99,7 +99,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Report:
-    """What this machine offers."""
+    """The means of confinement on this machine."""
 
     layers: tuple[Layer, ...]
 
@@ -110,7 +110,7 @@ class Report:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Return what is needed and does not hold, each with the reason."""
+        """Return what is required and missing, each with the reason."""
         return tuple(f"{layer.name}: {layer.detail}" for layer in self.layers if layer.needed and not layer.holds)
 
     def __str__(self) -> str:
@@ -122,18 +122,18 @@ class Report:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluator found out about one program."""
+    """An evaluator's result for one program."""
 
     metrics: Mapping[str, Any] | None
-    """What it returned, as plain data; None if it returned nothing that can be used, and then ``failure`` says why."""
+    """Its return value, as plain data; None if it returned nothing usable, and then ``failure`` says why."""
     artifacts: Mapping[str, Any] = field(default_factory=dict)
     failure: Failure | None = None
     events: tuple[Failure, ...] = ()
-    """What went wrong between evaluator and program, whether or not the evaluator took it in its stride."""
+    """Errors between evaluator and program, whether or not the evaluator handled them."""
     printed: str = ""
-    """What the evaluator, and the program through it, printed; cut in the middle."""
+    """Output of the evaluator, and of the program through it; cut in the middle."""
     seconds: float = 0.0
     constant: tuple[str, ...] = ()
     """Functions of the program that were asked many different things and always answered the same."""
     varied: tuple[str, ...] = ()
-    """Functions that gave more than one answer. Neither is known of a program that ran unconfined."""
+    """Functions that gave more than one answer. Neither is known about a program that ran unconfined."""

@@ -1,4 +1,4 @@
-"""The sandbox: a fork server of confined programs, as long as it is open."""
+"""The sandbox: a fork server of confined programs, for as long as it is open."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .interface import Grants, Layer, Report, SandboxLimits, SandboxUnavailable
 
 BARE = Path(__file__).resolve().parent / "bare"
 _START, _END, _WARDEN = 60.0, 5.0, 20.0
-"""Seconds for the fork server to start, to end, and for a container's warden to remove what is left."""
+"""Seconds for the fork server to start, to end, and for a container's warden to remove the remains."""
 _LONGEST_ADDRESS = 100
-"""Bytes of a socket's path that the kernel takes, with room."""
+"""The most bytes of a socket's path in the kernel, with a margin."""
 _NEEDED, _OPTIONAL = ("landlock", "seccomp", "limits"), ("namespaces", "root")
 _NEEDED_CONTAINED, _OPTIONAL_CONTAINED = ("container", "seccomp", "limits"), ("landlock", "namespaces", "root")
 _BOOT = "import sys; sys.path.append({folder!r}); from bare.nursery import main; main({listener}, {control})"
@@ -46,18 +46,18 @@ class Sandbox:
     def __init__(
         self, limits: SandboxLimits | None = None, grants: Grants | None = None, *, container: str | None = None
     ) -> None:
-        """Start the fork server, and have it try that confinement holds.
+        """Start the fork server, and have it test that confinement holds.
 
         Args:
-            limits: How much a program may use.
-            grants: What it may reach.
-            container: The runtime of a container to put around all programs, such as ``runc``. What else confines them
+            limits: The limits of a program.
+            grants: What it may use.
+            container: The runtime of a container to put around all programs, such as ``runc``. The other confinement
                 is then a second wall, and Landlock may be missing.
 
         Raises:
-            SandboxUnavailable: If the kernel, or the runtime, does not offer what is needed; the message says what is
+            SandboxUnavailable: If the kernel, or the runtime, lacks something required; the message says what is
                 missing.
-            UsageError: If something is granted that is not there, or the runtime is none that is known.
+            UsageError: If something granted does not exist, or the runtime is unknown.
         """
         self.limits, self.grants = limits or SandboxLimits(), grants or Grants()
         modules = [_located(name) for name in self.grants.modules]
@@ -103,7 +103,7 @@ class Sandbox:
         }  # fmt: skip
 
     def _greeted(self, config: dict[str, Any]) -> Report:
-        """Send the fork server what it needs and return what holds."""
+        """Send the fork server its configuration and return the report."""
         deadline = time.monotonic() + _START
         try:
             send(self._control, framed(config), deadline)
@@ -122,7 +122,7 @@ class Sandbox:
         return report
 
     def _other_way(self, report: Report) -> str:
-        """Return what would do where Landlock is missing."""
+        """Return the alternative if Landlock is missing."""
         if self._runtime is not None or not any(missing.startswith("landlock: ") for missing in report.missing):
             return ""
         try:
@@ -138,18 +138,18 @@ class Sandbox:
 
     @property
     def address(self) -> Address:
-        """Return where programs can be opened from any process of this user on this machine."""
+        """Return where any process of this user on this machine can open programs."""
         limits = self.limits
         return Address(str(self._folder / "socket"), limits.wall, limits.output, limits.cpu)
 
     def open(self, program: str | Path, *, name: str = "program", seed: int = 0) -> SandboxedProgram:
         """Run the top level of ``program`` (source text, or a file) in a confined process of its own.
 
-        ``seed`` is what ``random`` and ``numpy.random`` start from there. Whatever keeps the program from being used is
-        in ``failure`` of what is returned.
+        ``seed`` seeds ``random`` and ``numpy.random`` there. An error that prevents the program's use is
+        in ``failure`` of the returned object.
 
         Raises:
-            UsageError: If the file cannot be read, or is no text.
+            UsageError: If the file cannot be read, or is not text.
         """
         source = source_of(program)
         file = str(program) if isinstance(program, Path) else f"{name}.py"
@@ -170,7 +170,7 @@ def source_of(program: str | Path) -> str:
     """Return the text of a program that is given as text or as a file.
 
     Raises:
-        UsageError: If the file cannot be read, or what is given is no text.
+        UsageError: If the file cannot be read, or its content is not text.
     """
     try:
         source = program.read_bytes().decode("utf-8-sig") if isinstance(program, Path) else program
@@ -202,7 +202,7 @@ def usable_runtime() -> ContainerRuntime:
 
 
 def available() -> Report:
-    """Return which means of confinement this machine offers; the tried ones were tried in a process of their own."""
+    """Return the means of confinement on this machine; those that need it were tested in a separate process."""
     try:
         with Sandbox() as sandbox:
             return sandbox.report
@@ -215,7 +215,7 @@ def _lacking(what: str) -> str:
 
 
 def _report(told: dict[str, list[Any]], *, contained: bool) -> Report:
-    """Return the layers that the fork server told of, the needed ones whether it told of them or not."""
+    """Return the layers that the fork server reported, and the required ones even if it did not."""
     untried = [False, "not tried"]
     walls, optional = (_NEEDED_CONTAINED, _OPTIONAL_CONTAINED) if contained else (_NEEDED, _OPTIONAL)
     needed = [*walls, *(name for name in ("scratch", "proof") if name in told)]
@@ -225,7 +225,7 @@ def _report(told: dict[str, list[Any]], *, contained: bool) -> Report:
 
 
 def private_folder() -> Path:
-    """Make a folder that only this user can enter, with a path short enough for a socket."""
+    """Create a folder that only this user can enter, with a path short enough for a socket."""
     folder = Path(tempfile.mkdtemp(prefix="memkit-"))
     if len(os.fsencode(folder)) > _LONGEST_ADDRESS - 10:
         folder.rmdir()
@@ -259,13 +259,13 @@ def _started(
 
 
 def _interpreter() -> list[str]:
-    """Return the command of an interpreter without the environment, and the packages, of this one."""
+    """Return the command of an interpreter without this one's environment and packages."""
     # Not -I: it ignores PYTHONHASHSEED too, and then the order of a set differs from one run to the next.
     return [sys._base_executable, "-s", "-S", "-P"]  # type: ignore[attr-defined]
 
 
 def _closed(folder: Path, control: socket.socket, server: subprocess.Popen[bytes], owner: int) -> None:
-    """End the fork server; in a fork of its owner only let go of it."""
+    """End the fork server; in a fork of its owner only close the connection."""
     if os.getpid() != owner:
         control.close()
         return
@@ -276,7 +276,7 @@ def _closed(folder: Path, control: socket.socket, server: subprocess.Popen[bytes
 
 
 def _end(control: socket.socket, server: subprocess.Popen[bytes], patience: float) -> None:
-    """Have the fork server end, by force after ``patience`` seconds; a container's warden sees to that itself."""
+    """End the fork server, by force after ``patience`` seconds; a container's warden does that itself."""
     control.close()
     if server.stdin is not None:
         server.stdin.close()
@@ -289,7 +289,7 @@ def _end(control: socket.socket, server: subprocess.Popen[bytes], patience: floa
 
 
 def _library() -> tuple[list[str], list[str]]:
-    """Return the folders of the standard library, and those below them that are not part of it."""
+    """Return the folders of the standard library, and the folders below them that are not part of it."""
     paths = sysconfig.get_paths(vars={"base": sys.base_prefix, "platbase": sys.base_exec_prefix})
     library = sorted({os.path.realpath(paths["stdlib"]), os.path.realpath(paths["platstdlib"])})
     others = {os.path.realpath(paths["purelib"]), os.path.realpath(paths["platlib"])}
@@ -315,13 +315,13 @@ def _located(name: str) -> tuple[str, Path]:
 
 
 def _parts(name: str, folder: Path) -> list[Path]:
-    """Return the files and folders that a module is made of, with the libraries that its wheel brought."""
+    """Return the files and folders of a module, with the libraries that its wheel brought."""
     found = [folder / name, folder / f"{name}.libs", *folder.glob(f"{name}*.so"), folder / f"{name}.py"]
     return [path for path in found if path.exists()]
 
 
 def _existing(path: Path) -> Path:
-    """Return the real path of something granted; raises ``UsageError`` where it is not there."""
+    """Return the real path of something granted; raise ``UsageError`` if it does not exist."""
     try:
         return path.resolve(strict=True)
     except OSError:

@@ -1,1 +1,1 @@
-"""What tests of others run against memkit's own classes."""
+"""What others' test suites run against memkit's own classes."""

@@ -1,6 +1,6 @@
-"""Serve what the Model Context Protocol's conformance suite expects, on the server class that memkit serves with.
+"""Serve what the Model Context Protocol's conformance suite expects, on memkit's own server class.
 
-The suite calls tools, resources and prompts of fixed names. They are mounted here beside memkit's own, on a new store
+The suite calls tools, resources and prompts with fixed names. They are added here to memkit's own, on a new store
 in a temporary folder: ``python -m memkit.testing.conformance --http 127.0.0.1:0``. Some of them ask a client to sample
 or to list its roots, which memkit itself never does.
 """
@@ -108,7 +108,7 @@ def _needed(requests: types.InputRequests, state: str | None = None) -> types.In
 
 
 def _given(params: types.CallToolRequestParams | types.GetPromptRequestParams, key: str) -> str | None:
-    """Return the one answer that a client gave to the question ``key``; None where it gave none that fits."""
+    """Return the client's one answer to the question ``key``; None if it gave no valid one."""
     answer = (params.input_responses or {}).get(key)
     if isinstance(answer, types.ElicitResult):
         return next(map(str, (answer.content or {}).values()), None) if answer.action == "accept" else None
@@ -120,7 +120,7 @@ def _given(params: types.CallToolRequestParams | types.GetPromptRequestParams, k
 
 
 def _asks(answer: str, state: str | None = None, **requests: types.InputRequest) -> Fixture:
-    """Return a fixture that answers with ``answer`` when all ``requests`` were met, and asks for them until then."""
+    """Return a fixture that answers ``answer`` once all ``requests`` were met, and asks for them until then."""
 
     async def ask(context: Context, params: types.CallToolRequestParams) -> Ran:
         given = {key: _given(params, key) for key in requests}
@@ -197,7 +197,7 @@ async def _needs_sampling(context: Context, params: types.CallToolRequestParams)
 
 
 def _elicits(answer: str, properties: Mapping[str, Any]) -> Fixture:
-    """Return a fixture of the revision before: the server asks back while the call waits."""
+    """Return a fixture of the previous revision: the server asks back while the call waits."""
 
     async def ask(context: Context, params: types.CallToolRequestParams) -> Ran:
         message = str((params.arguments or {}).get("message", "Please fill this in."))
@@ -291,10 +291,10 @@ NUMBERED = re.compile(r"test://template/([^/]+)/data")
 
 
 class ConformanceServer(MemoryServer):
-    """Memkit's server with the suite's fixtures beside what it serves itself."""
+    """Memkit's server with the suite's fixtures in addition to its own."""
 
     def __init__(self, workspace: Workspace, serving: Serving, tell: Callable[[str], None]) -> None:
-        """Add what the former revision has and memkit does not: subscriptions, completion and a level of logging."""
+        """Add what the previous revision has and memkit lacks: subscriptions, completion and a logging level."""
         super().__init__(workspace, serving, tell)
         self.mcp.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
         for method, params in (

@@ -1,7 +1,7 @@
 """The confined side: runs a program in this process and answers calls of its functions on one stream.
 
-Nothing here is a defence: the program shares this process and can change all of it. What it can say is bounded and read
-by the other side (``client.py``), and what it can do is bounded by the kernel.
+Nothing here is a defence: the program shares this process and can change all of it. Its output is limited and checked
+by the other side (``client.py``), and its actions are limited by the kernel.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 from .codec import Ended, NotPlain, encode, framed, read_frame, write_frame
 
 MOST_PRINTED = 64 * 1024
-"""Characters of standard output and error that are sent back with an answer; the rest is dropped."""
+"""The most characters of standard output and error that are sent with an answer; the rest is dropped."""
 _TRACE, _LONGEST_NAME, _LONGEST_TEXT = 12, 80, 1000
 
 
 class Printed(io.TextIOBase):
-    """Standard output and error of the program: kept up to a bound, then dropped."""
+    """Standard output and error of the program: kept up to a limit, then dropped."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -31,14 +31,14 @@ class Printed(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        """Keep what there is room for."""
+        """Store what fits."""
         if self._room > 0 and text:
             self._parts.append(text[: self._room])
             self._room -= len(text)
         return len(text)
 
     def taken(self) -> str:
-        """Return what was printed since this was last asked, and make room again."""
+        """Return what was printed since the last call, and make room again."""
         text = "".join(self._parts).encode("utf-8", "replace").decode("utf-8")
         self._parts, self._room = [], MOST_PRINTED
         return text
@@ -69,7 +69,7 @@ def serve(stream: int, most: int) -> None:
 
 
 def _seed(seed: int) -> None:
-    """Make the usual sources of chance start alike, so that a program that draws from them is the same twice."""
+    """Seed the usual random generators, so that a program that uses them is reproducible."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -77,7 +77,7 @@ def _seed(seed: int) -> None:
 
 
 def _loaded(module: ModuleType, source: str, most: int) -> dict[str, Any]:
-    """Run the program and return what it offers: names of functions, constants, and what the other names are."""
+    """Run the program and return what it offers: names of functions, constants, and the kinds of the other names."""
     exec(compile(source, module.__file__ or "program", "exec", dont_inherit=True), module.__dict__)
     functions, constants, others = [], {}, {}
     for name, value in list(module.__dict__.items()):
@@ -122,7 +122,7 @@ def _raised(error: BaseException) -> list[Any]:
 
 
 def _trace(error: BaseException) -> str:
-    """Return where in the program ``error`` came from, the innermost place last."""
+    """Return the places in the program where ``error`` was raised, innermost last."""
     lines, step = [], error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code

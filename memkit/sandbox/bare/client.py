@@ -17,32 +17,32 @@ from .codec import Ended, Late, Malformed, NotPlain, TooLarge, framed, receive, 
 from .forking import END, GREETING
 
 REASON = 500
-"""Characters of a reason; what a program says about itself is as long as it likes."""
+"""The most characters of a reason; a program's own text can have any length."""
 DETAIL = 4_000
 
 
 class Failure(NamedTuple):
-    """What kept a program from giving a value.
+    """Why a program gave no value.
 
     ``kind`` is one of: ``syntax`` (does not compile), ``exception`` (raised), ``missing`` (no such function),
     ``refused`` (something that cannot be forwarded), ``time`` (no answer in time), ``cpu``, ``memory``, ``output`` (an
-    answer that is too large), ``crash`` (the process ended), ``protocol`` (said what was not asked),
+    answer that is too large), ``crash`` (the process ended), ``protocol`` (an unexpected message),
     ``evaluator`` (the evaluator itself failed), ``unavailable`` (the sandbox is gone).
     """
 
     kind: str
     reason: str
     detail: str = ""
-    """The end of a traceback, where there is one."""
+    """The end of a traceback, if there is one."""
     raised: str = ""
-    """The name of the exception's class, where the program raised one; only a name."""
+    """The name of the exception's class, if the program raised one; only a name."""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.reason}"
 
 
 def failure(kind: str, reason: str, detail: str = "", raised: str = "") -> Failure:
-    """Return a failure whose texts can be shown: cut to a length, and without anything that a terminal would obey."""
+    """Return a failure whose texts can be shown: limited in length, and without terminal control codes."""
     cut = reason if len(reason) <= REASON else reason[: REASON - 1] + "…"
     lines = detail[-DETAIL:].split("\n")
     return Failure(kind, _harmless(cut), "\n".join(map(_harmless, lines)), _harmless(raised))
@@ -55,36 +55,36 @@ def _harmless(text: str) -> str:
 
 
 def read_failure(fields: Any) -> Failure:
-    """Return the failure that came as data; raises ``ValueError`` where the data are none."""
+    """Return the failure in received data; raise ``ValueError`` if the data are invalid."""
     if not isinstance(fields, list) or len(fields) != 4 or not all(isinstance(field, str) for field in fields):
         raise ValueError("a failure is four texts")
     return failure(*fields)
 
 
 _PATIENCE = 120.0
-"""Seconds to wait for a process; a busy machine and a full house are no fault of the program."""
+"""Seconds to wait for a process; a busy machine and a full pool are not the program's fault."""
 _STATUS, _PAUSE = 5.0, 0.01
 _TICKET = 16
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where programs are confined, and what the caller enforces."""
+    """Where programs are confined, and the limits that the caller enforces."""
 
     path: str
     wall: float
-    """Seconds that loading, or a call, may take."""
+    """Time limit in seconds for loading, and for each call."""
     output: int
-    """Bytes that an answer may have."""
+    """The most bytes of an answer."""
     cpu: int
-    """Seconds of processor time, for telling why a process was killed."""
+    """Seconds of processor time, to explain why a process was killed."""
 
 
 class CallLine:
-    """A connection to a process of a fork server, with the pipe that brings its end."""
+    """A connection to a process of a fork server, with the pipe that reports its end."""
 
     def __init__(self, path: str, deadline: float) -> None:
-        """Connect; raises ``OSError`` where nobody serves there, or not in time."""
+        """Connect; raise ``OSError`` if nobody serves there, or not in time."""
         self.leash = -1
         self.stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -103,13 +103,13 @@ class CallLine:
             try:
                 self.stream.connect(path)
                 return
-            except BlockingIOError:  # more callers wait already than the kernel lets queue
+            except BlockingIOError:  # more callers are waiting than the kernel queues
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(_PAUSE)
 
     def end(self) -> tuple[int, float] | None:
-        """Return the wait status and the processor time of a process that has ended, None if that is not told."""
+        """Return the wait status and the processor time of an ended process, None if they are not reported."""
         if self.leash < 0:
             return None
         ready, _, _ = select.select([self.leash], [], [], _STATUS)
@@ -123,7 +123,7 @@ class CallLine:
         self.close()
 
     def let_go(self, patience: float) -> None:
-        """Have the fork server kill the process, and wait until it has ended, or for ``patience`` seconds."""
+        """Have the fork server kill the process, and wait up to ``patience`` seconds for its end."""
         os.close(self.leash)
         self.leash = -1
         self.stream.settimeout(patience)
@@ -134,7 +134,7 @@ class CallLine:
             return
 
     def close(self) -> None:
-        """Let go; the fork server kills the process if it still lives."""
+        """Close the connection; the fork server kills the process if it is still alive."""
         self.stream.close()
         if self.leash >= 0:
             os.close(self.leash)
@@ -144,7 +144,7 @@ class CallLine:
 class SandboxedProgram:
     """A program in a confined process; one call at a time.
 
-    ``failure`` says why there is no program any more, or never was; each call returns it then.
+    ``failure`` says why there is no program any more, or never was; each call then returns it.
     """
 
     def __init__(self, address: Address, source: str, *, name: str = "program", file: str = "", seed: int = 0) -> None:
@@ -157,7 +157,7 @@ class SandboxedProgram:
         self.others: dict[str, str] = {}
         """Names that cannot be forwarded → why."""
         self.printed = ""
-        """What the program printed during the last call, or while it was loaded."""
+        """The program's output during the last call, or while it was loaded."""
         self.turn = threading.Lock()
         """For callers in several threads: held from a call until its ``printed`` is read."""
         try:
@@ -190,9 +190,9 @@ class SandboxedProgram:
             self._give_up("protocol", "the program did not say what it offers")
 
     def call(self, function: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        """Return what ``function`` returns for plain data, or the ``Failure`` that kept it from returning.
+        """Return the result of ``function`` for plain data, or the ``Failure`` that prevented it.
 
-        A program that raised can be called again; one that ran out of time or memory, or ended, cannot.
+        A program that raised can be called again; one that exceeded its time or memory, or ended, cannot.
         """
         return self._asked([function, tuple(args), dict(kwargs or {})], f"in {function}()")
 
@@ -272,11 +272,11 @@ class SandboxedProgram:
 
 
 _TOLD = frozenset({"exception", "missing", "refused", "syntax", "memory", "output"})
-"""Kinds that a program may report of itself."""
+"""Kinds of failure that a program may report about itself."""
 
 
 def _told(fields: list[Any], where: str) -> Failure | None:
-    """Return the failure that a program reports of itself, None if it is none that it may report."""
+    """Return the failure that a program reports about itself, None if it may not report this kind."""
     match fields:
         case [str() as kind, str() as reason, str() as name, str() as trace] if kind in _TOLD:
             return failure(kind, f"{reason} ({where})" if kind == "refused" else reason, trace, name)
@@ -284,7 +284,7 @@ def _told(fields: list[Any], where: str) -> Failure | None:
 
 
 def _has_spoken(stream: socket.socket) -> bool:
-    """Return whether there is something to read that nobody asked for."""
+    """Return whether there is unrequested data to read."""
     stream.setblocking(False)
     try:
         return bool(stream.recv(1, socket.MSG_PEEK))
@@ -293,7 +293,7 @@ def _has_spoken(stream: socket.socket) -> bool:
 
 
 def _public(name: Any) -> str:
-    """Return a name that a program may offer: an identifier, and none that means something to who imports modules."""
+    """Return a name that a program may offer: an identifier without a special meaning for its importer."""
     if type(name) is not str or not name.isidentifier() or name.startswith("__"):
         raise ValueError(name)
     return name

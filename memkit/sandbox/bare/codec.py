@@ -13,11 +13,11 @@ from typing import Any
 
 DEEPEST = 64
 MOST_ITEMS = 2_000_000
-"""Items that are not packed; each costs its reader far more memory than the byte it may be sent in."""
+"""The most unpacked items; each costs its reader far more memory than the byte it may be sent in."""
 LARGEST_INT = 1_024
 """Bytes of an integer, about 2,460 digits."""
 LARGEST_KEY = 1 << 60
-"""Integer keys stay below the modulus of Python's hash, so that no two share one and a dict cannot be made slow."""
+"""Integer keys stay below the modulus of Python's hash, so that no two collide and a dict cannot be made slow."""
 DTYPES = frozenset(["?1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"])
 
 _SIZE, _INT, _FLOAT = struct.Struct("<I"), struct.Struct("<q"), struct.Struct("<d")
@@ -28,14 +28,14 @@ class NotPlain(TypeError):
 
 
 class Malformed(ValueError):
-    """Report bytes that this codec has not written."""
+    """Report bytes that this codec did not write."""
 
 
 def encode(value: Any) -> bytes:
     """Return ``value`` as bytes.
 
     Raises:
-        NotPlain: If something in it is not plain data; the message names it and where it is.
+        NotPlain: If something in it is not plain data; the message names it and its place.
     """
     out = bytearray()
     _write(out, value, 0)
@@ -43,10 +43,10 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """Return the value that ``data`` holds.
+    """Return the value in ``data``.
 
     Raises:
-        Malformed: If the bytes are not one value, or claim more than is there.
+        Malformed: If the bytes are not one value, or claim more than there is.
     """
     reader = _Reader(data)
     try:
@@ -69,7 +69,7 @@ def _write(out: bytearray, value: Any, depth: int) -> None:
 
 
 def _writer_for(value: Any) -> Callable[[bytearray, Any, int], None]:
-    """Return what writes an instance of a class that is not plain itself."""
+    """Return the writer for instances of a class that is not plain itself."""
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if type(value) is numpy.ndarray:
@@ -77,13 +77,13 @@ def _writer_for(value: Any) -> Callable[[bytearray, Any, int], None]:
         if isinstance(value, numpy.generic) and value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
             return _write_number
     for base in (dict, list, tuple, str, int, float):
-        if issubclass(type(value), base):  # what an object says of its class need not be so
+        if issubclass(type(value), base):  # an object's claim about its class need not be true
             return _WRITERS[base]
     raise NotPlain(f"{named(value)} cannot be forwarded; plain data can")
 
 
 def named(value: Any) -> str:
-    """Return what ``value`` is, in words."""
+    """Return a description of ``value``."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if callable(value) and hasattr(value, "__name__"):
@@ -136,7 +136,7 @@ def _write_tuple(out: bytearray, value: Any, depth: int) -> None:
 
 
 def _write_items(out: bytearray, items: list[Any], depth: int, tags: bytes) -> None:
-    """Write items packed where all are floats or all are small integers, else one by one."""
+    """Write items packed if all are floats or all are small integers, else one by one."""
     kinds = set(map(type, items))
     packed = b""
     if kinds == {float}:
@@ -194,7 +194,7 @@ _WRITERS: dict[type, Callable[[bytearray, Any, int], None]] = {
 
 
 class _Reader:
-    """Reads one value; every length is held against what is left before anything of that size is made."""
+    """Reads one value; every length is checked against the remaining bytes before anything that large is allocated."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -276,7 +276,7 @@ class _Reader:
         except ImportError:
             raise Malformed("an array, and numpy is not installed here") from None
         try:
-            if name == "?1":  # a byte that is neither 0 nor 1 makes a truth value that is neither
+            if name == "?1":  # a byte other than 0 and 1 would make an invalid truth value
                 return (numpy.frombuffer(data, "u1") != 0).reshape(shape)
             return numpy.frombuffer(data, "<" + name).reshape(shape).copy()
         except ValueError as error:
@@ -290,11 +290,11 @@ _HEAD = struct.Struct("<Q")
 
 
 class TooLarge(Exception):
-    """Report a frame that is larger than its reader takes."""
+    """Report a frame that is larger than its reader accepts."""
 
 
 class Late(Exception):
-    """Report that a frame did not come, or was not taken, in time."""
+    """Report that a frame was not received, or not accepted, in time."""
 
 
 class Ended(Exception):
@@ -355,14 +355,14 @@ def _left(deadline: float) -> float:
 
 
 def write_frame(descriptor: int, frame: bytes) -> None:
-    """Write a frame without a system call of sockets, which the confined side may not make."""
+    """Write a frame without socket system calls, which the confined side may not make."""
     view = memoryview(frame)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def read_frame(descriptor: int) -> Any:
-    """Return the value of the next frame, read without a system call of sockets.
+    """Return the value of the next frame, read without socket system calls.
 
     Raises:
         Ended: If the other side has closed the stream.

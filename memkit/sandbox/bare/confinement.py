@@ -19,22 +19,22 @@ _CAPABILITIES_3 = 0x20080522
 
 @dataclass(frozen=True)
 class ProcessBounds:
-    """What a program may use."""
+    """The limits of a program."""
 
     cpu: int
-    """Seconds of processor time, of the whole life of its process."""
+    """Seconds of processor time over the whole life of its process."""
     memory: int
-    """Bytes of address space beyond what the interpreter has taken."""
+    """Bytes of address space beyond those used by the interpreter."""
     files: int
     """Open files."""
     scratch: str
-    """The folder for scratch space, empty where none was granted."""
+    """The folder for scratch space, empty if none was granted."""
     scratch_size: int
     scratch_files: int
 
 
 class Confinement:
-    """Everything that can be prepared once, so that confining a process is a dozen system calls."""
+    """Everything that can be prepared once, so that confining a process takes a dozen system calls."""
 
     def __init__(
         self, bounds: ProcessBounds, taken: int, code: Filter, readable: Sequence[str] | None, listed: Sequence[str]
@@ -42,11 +42,11 @@ class Confinement:
         """Prepare.
 
         Args:
-            bounds: What a program may use.
-            taken: The address space that the interpreter has taken itself.
-            code: The system calls that are left.
-            readable: What may be read; None where there is no Landlock to say it to.
-            listed: The folders whose names may be read, and not their files.
+            bounds: The limits of a program.
+            taken: The address space that the interpreter itself uses.
+            code: The filter of the allowed system calls.
+            readable: The readable files; None without Landlock.
+            listed: The folders that may be listed, but whose files may not be read.
         """
         self._bounds = bounds
         self._readable, self._listed = readable, listed
@@ -116,13 +116,13 @@ class Confinement:
 
 
 def _drop_capabilities() -> None:
-    """Give up whatever root, or a user namespace, lets a process do."""
+    """Drop all capabilities given by root or a user namespace."""
     header = ctypes.create_string_buffer(struct.pack("<Ii", _CAPABILITIES_3, 0))
     nothing = ctypes.create_string_buffer(struct.pack("<6I", 0, 0, 0, 0, 0, 0))
     system.call(_CAPSET[os.uname().machine], header, nothing)
 
 
 def address_space() -> int:
-    """Return how many bytes of address space this process has taken."""
+    """Return this process' address space in bytes."""
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
         return int(file.read().split()[0]) * resource.getpagesize()

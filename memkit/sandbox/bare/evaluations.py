@@ -1,7 +1,7 @@
 """The evaluator's side: imports an evaluator once, and runs each evaluation in a process group of its own.
 
-The evaluator is its owner's code and runs with its owner's rights, in the full interpreter. What is here keeps its
-mistakes from lasting: a process that hangs, floods, forks or kills its parent costs one evaluation.
+The evaluator is its owner's code and runs with its owner's rights, in the full interpreter. The code here limits the
+effect of its mistakes: a process that hangs, floods, forks or kills its parent costs one evaluation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .forking import ForkServer
 from .proxy import CandidateFailed
 
 MOST = 16 << 20
-"""Bytes of a request or an answer."""
+"""The most bytes of a request or an answer."""
 _SHORT = 30.0
 _LONGEST_ARTIFACT = 64 * 1024
 _MODULE = "evaluation_module"
@@ -34,7 +34,7 @@ _MODULE = "evaluation_module"
 
 @dataclass
 class EvaluationResult:
-    """Metrics and artifacts, as evaluators of OpenEvolve's form return them where a dictionary is too little."""
+    """Metrics and artifacts, as evaluators in OpenEvolve's form return them if a dictionary is not enough."""
 
     metrics: dict[str, float]
     artifacts: dict[str, Any] = field(default_factory=dict)
@@ -53,7 +53,7 @@ def main(listener: int, control: int) -> None:
     stages = [name for name, value in vars(module).items() if name.startswith("evaluate") and callable(value)]
     send(line, framed({"failure": None, "stages": stages}), time.monotonic() + _SHORT)
     ForkServer(ear, line, lambda connection: _evaluate(connection, module), most=config["most"], groups=True).run()
-    shutil.rmtree(config["folder"], ignore_errors=True)  # for the case that its owner was killed and could not
+    shutil.rmtree(config["folder"], ignore_errors=True)  # in case its owner was killed before it could
 
 
 def _imported(file: str) -> ModuleType:
@@ -72,7 +72,7 @@ def _imported(file: str) -> ModuleType:
 
 
 def _stand_in() -> None:
-    """Offer the one class that evaluators import from OpenEvolve, where OpenEvolve is not installed."""
+    """Offer the one class that evaluators import from OpenEvolve, if OpenEvolve is not installed."""
     package, module = ModuleType("openevolve"), ModuleType("openevolve.evaluation_result")
     package.__path__ = []
     for place in (package, module):
@@ -87,7 +87,7 @@ def _evaluate(connection: socket.socket, module: ModuleType) -> None:
         os.dup2(descriptors[0], standard)
     os.close(descriptors[0])
     request = receive(connection, time.monotonic() + _SHORT, MOST)
-    sys.dont_write_bytecode = True  # a module that is imported once is not worth a file beside it
+    sys.dont_write_bytecode = True  # not worth it for a module that is imported once
     random.seed(request["seed"])
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -117,7 +117,7 @@ def _read(stage: str, result: Any) -> dict[str, Any]:
 
 
 def _bounded(artifact: Any) -> Any:
-    """Return an artifact as plain data of a size that can be kept."""
+    """Return an artifact as plain data of limited size."""
     try:
         if len(encode(artifact)) <= _LONGEST_ARTIFACT:
             return artifact

@@ -1,7 +1,7 @@
-"""A server that forks: each connection gets a process of its own, which ends with the connection or before.
+"""A forking server: each connection gets its own process, which ends with the connection or earlier.
 
-The process speaks on the connection. What became of it comes on a pipe that it never sees, handed to the caller as the
-greeting; the caller's end of that pipe is the leash: when it is closed, for whatever reason, the process is killed.
+The process communicates over the connection. Its end is reported on a pipe that it never sees, passed to the caller as
+the greeting; the caller's end of that pipe is the leash: when it is closed, for any reason, the process is killed.
 
 A fork takes about as long as a small program runs, so one process is forked ahead and waits for the next connection.
 """
@@ -22,17 +22,17 @@ from typing import NamedTuple, NoReturn
 from .system import die_with_parent
 
 END = struct.Struct("<idq")
-"""What the pipe brings when the process has ended: its wait status, seconds of processor time, bytes at its largest."""
+"""The report of an ended process: its wait status, seconds of processor time, peak size in bytes."""
 GREETING = b"+"
-"""What the pipe comes with; sent before a process has the connection, so that nothing of that can come first."""
+"""Accompanies the pipe; sent before a process has the connection, so that its messages cannot come first."""
 
 
 class _Spare(NamedTuple):
-    """A process that waits for its connection."""
+    """A process waiting for its connection."""
 
     child: int
     line: socket.socket
-    """Where the connection is handed to it; when this ends instead, so does the process."""
+    """The socket that passes the connection to it; when this closes instead, the process ends."""
 
 
 class ForkServer:
@@ -51,10 +51,10 @@ class ForkServer:
         """Set up.
 
         Args:
-            listener: Where callers connect.
-            control: Whose end ends the server.
+            listener: The socket that callers connect to.
+            control: The socket whose end ends the server.
             body: What a process does with its connection.
-            most: How many processes there may be at a time; further callers wait.
+            most: The most processes at a time; further callers wait.
             groups: Whether processes lead groups of their own that are killed as a whole.
             kept: The only descriptors besides standard ones and the connection that a process inherits; all if None.
         """
@@ -66,7 +66,7 @@ class ForkServer:
         self._spare: _Spare | None = None
 
     def run(self) -> None:
-        """Serve until the control stream ends, then kill every process that is left."""
+        """Serve until the control stream ends, then kill the remaining processes."""
         self._listener.setblocking(False)
         woken, waker = socket.socketpair()
         for end in (woken, waker):
@@ -118,7 +118,7 @@ class ForkServer:
             socket.send_fds(connection, [GREETING], [far])
             child = self._handed(connection)
         except OSError:
-            return  # the caller went away, or there can be no process: both ends close, and the caller sees that
+            return  # the caller left, or no process is possible: both ends close, which the caller notices
         finally:
             os.close(far)
             connection.close()
@@ -127,7 +127,7 @@ class ForkServer:
         self._leashes[child] = near
 
     def _fork_ahead(self) -> None:
-        """Have a process wait for the next connection; where there can be none now, that connection tries again."""
+        """Fork a process for the next connection; if that fails now, the connection tries again."""
         if self._spare is not None:
             return
         here, there = socket.socketpair()
@@ -145,12 +145,12 @@ class ForkServer:
             self._spare = _Spare(child, here)
 
     def _handed(self, connection: socket.socket) -> int:
-        """Hand a connection to the process that waits for one, and return its id.
+        """Pass a connection to the waiting process, and return its id.
 
         Raises:
-            OSError: If there can be no process.
+            OSError: If no process can be created.
         """
-        for _ in range(2):  # what waited may have been killed
+        for _ in range(2):  # the waiting process may have been killed
             self._fork_ahead()
             if self._spare is None:
                 break
@@ -172,7 +172,7 @@ class ForkServer:
             self._spare = None
 
     def _live(self, line: socket.socket, parent: int) -> NoReturn:
-        """Be a process that waits for a connection and ends with it."""
+        """Run as a process that waits for a connection and ends with it."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -205,7 +205,7 @@ class ForkServer:
         self._bury(*self._end(child))
 
     def _end(self, child: int) -> tuple[int, int, object]:
-        """Kill a process, and its group where it leads one; return how it ended."""
+        """Kill a process, and its group if it leads one; return its result."""
         if self._groups:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
@@ -220,7 +220,7 @@ class ForkServer:
         for child in list(self._leashes):
             ended, status, usage = os.wait4(child, os.WNOHANG)
             if ended:
-                if self._groups:  # what it has started and left behind
+                if self._groups:  # processes that it started and left behind
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(child, signal.SIGKILL)
                 self._bury(ended, status, usage)

@@ -1,6 +1,6 @@
-"""Namespaces: processes, network and mounts of one's own, and a root folder that holds nothing but what was granted.
+"""Namespaces: separate processes, network and mounts, and a root folder that contains only what was granted.
 
-These come on top of Landlock and seccomp where the kernel lets the caller have them (root, or unprivileged user
+They complement Landlock and seccomp if the kernel allows them for the caller (root, or unprivileged user
 namespaces). Landlock does not hide that a file exists, how large it is and when it changed; an empty root does.
 """
 
@@ -21,10 +21,10 @@ _NOBODY = 65534
 
 
 def separate() -> str:
-    """Move this process, and for processes its children, into namespaces of their own; return which.
+    """Move this process, and for process ids its children, into new namespaces; return which.
 
     Raises:
-        OSError: If the kernel does not let this user have them.
+        OSError: If the kernel does not allow this user to create them.
     """
     user, group = os.geteuid(), os.getegid()
     library("unshare", _NEWUSER | _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS)
@@ -43,13 +43,13 @@ def _write(path: str, text: str) -> None:
 
 
 def move_in(place: str, granted: Iterable[str], hidden: Iterable[str], scratch: str) -> None:
-    """Make an empty root at the folder ``place`` that holds the paths ``granted``, read-only, and move into it.
+    """Create an empty root at the folder ``place`` with the paths ``granted``, read-only, and move into it.
 
-    Folders ``hidden`` inside of those are covered by empty ones; ``scratch`` becomes a folder to mount scratch space
+    Folders ``hidden`` inside those are covered by empty ones; ``scratch`` becomes a folder to mount scratch space
     at.
 
     Raises:
-        OSError: If the kernel does not let this process mount.
+        OSError: If the kernel does not allow this process to mount.
     """
     _mount("none", "/", None, _REC | _PRIVATE)
     _mount("none", place, "tmpfs", _NOSUID | _NODEV, "size=1m,nr_inodes=4096,mode=755")
@@ -59,7 +59,7 @@ def move_in(place: str, granted: Iterable[str], hidden: Iterable[str], scratch: 
             _lay(path, place + path)
         else:
             _mount("none", place + path, "tmpfs", _NOSUID | _NODEV, "size=1m,nr_inodes=4096,mode=755")
-    for path, is_granted in mounts:  # not before, for what is granted inside of a covered folder needs a place there
+    for path, is_granted in mounts:  # not before, because grants inside a covered folder need a place there
         if not is_granted:
             _read_only(place + path)
     if scratch:
@@ -74,7 +74,7 @@ def move_in(place: str, granted: Iterable[str], hidden: Iterable[str], scratch: 
 def layout(granted: Iterable[str], hidden: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Yield the paths to mount, outer ones first, and whether each is granted or covered by an empty folder.
 
-    What lies in something granted is there already, and what lies nowhere granted need not be covered.
+    Paths inside something granted exist already, and paths inside nothing granted need not be covered.
     """
     kept: list[tuple[str, bool]] = []
     wanted = [*((path, True) for path in set(granted)), *((path, False) for path in set(hidden))]
@@ -86,7 +86,7 @@ def layout(granted: Iterable[str], hidden: Iterable[str]) -> Iterator[tuple[str,
 
 
 def _lay(path: str, inside: str) -> None:
-    """Show a path of the old root at ``inside``, read-only."""
+    """Mount a path of the old root at ``inside``, read-only."""
     if os.path.isdir(path):  # noqa: PTH112
         os.makedirs(inside, exist_ok=True)  # noqa: PTH103
     else:
@@ -97,10 +97,10 @@ def _lay(path: str, inside: str) -> None:
 
 
 def mount_scratch(folder: str, size: int, files: int) -> None:
-    """Give this process, and no other, an empty folder of bounded size that ends with it.
+    """Give this process alone an empty folder of limited size that ends with it.
 
     Raises:
-        OSError: If the kernel does not let this process mount.
+        OSError: If the kernel does not allow this process to mount.
     """
     library("unshare", _NEWNS)
     options = f"size={size},nr_inodes={files},mode=700"
@@ -114,6 +114,6 @@ def _mount(source: str, target: str, kind: str | None, flags: int, options: str 
 
 
 def _read_only(path: str) -> None:
-    """Make a mount and those below it read-only; flags that a user namespace may not drop stay."""
+    """Make a mount and those below it read-only, keeping flags that a user namespace may not drop."""
     attributes = (ctypes.c_uint64 * 4)(_RDONLY | _NOSUID | _NODEV, 0, 0, 0)
     call(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, attributes, 32)

@@ -1,6 +1,6 @@
-"""Landlock: the kernel's rule that a process may use no file but those it was granted (landlock(7)).
+"""Landlock: the kernel's rule that a process may use only the files granted to it (landlock(7)).
 
-One rule set is built before the first program is there; each program's process only takes it on.
+One rule set is built before the first program; each program's process only enters it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOG_SAME_EXEC_OFF = 1
 """From version 7: a program that tries ten thousand files must not fill the machine's audit log."""
 
 _HIGH = 64
-"""Descriptors below are left to standard streams and the connection."""
+"""Lower descriptors are reserved for standard streams and the connection."""
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE = 1 << 14
@@ -33,7 +33,7 @@ _ABSTRACT_SOCKET, _SIGNAL = 1, 2
 
 @dataclass(frozen=True)
 class Handled:
-    """What a version of Landlock can forbid; whatever is handled and not granted is denied."""
+    """What a version of Landlock can forbid; anything handled and not granted is denied."""
 
     files: int
     network: int
@@ -41,7 +41,7 @@ class Handled:
 
 
 def version() -> int:
-    """Return the version of Landlock that the kernel offers, 0 where it offers none."""
+    """Return the kernel's version of Landlock, 0 if there is none."""
     try:
         return call(CREATE_RULESET, None, 0, _ASK_VERSION)
     except OSError:
@@ -49,7 +49,7 @@ def version() -> int:
 
 
 def handled(abi: int) -> Handled:
-    """Return all that version ``abi`` can forbid."""
+    """Return everything that version ``abi`` can forbid."""
     files = EXECUTE | WRITE_FILE | READ_FILE | READ_DIR | _REMOVE_AND_MAKE
     if abi >= 2:
         files |= _REFER
@@ -61,7 +61,7 @@ def handled(abi: int) -> Handled:
 
 
 class RuleSet:
-    """What a process may still do with files once it has taken the rules on."""
+    """What a process may still do with files once it has entered the rules."""
 
     def __init__(self) -> None:
         self._abi = version()
@@ -75,16 +75,16 @@ class RuleSet:
 
     @property
     def descriptor(self) -> int:
-        """Return the descriptor that stands for the rules."""
+        """Return the descriptor of the rules."""
         return self._descriptor
 
     def allow_reading(self, paths: Iterable[str]) -> None:
-        """Let files be read: those given, and all below the folders given."""
+        """Allow reading the given files, and everything below the given folders."""
         for path in paths:
             self._allow(path, READ_FILE | READ_DIR)
 
     def allow_listing(self, folder: str) -> None:
-        """Let the names in a folder, and in those below, be read; not the files."""
+        """Allow listing a folder, and those below it; not reading the files."""
         self._allow(folder, READ_DIR)
 
     def allow_writing(self, folder: str) -> None:

@@ -1,4 +1,4 @@
-"""Which libraries of the system the interpreter loads: what a root folder made for it has to hold."""
+"""Determine the system libraries that the interpreter loads, which a root folder made for it must contain."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .system import die_with_parent
 
 
 class _Loaded(ctypes.Structure):
-    """The beginning of what ``dl_iterate_phdr`` tells of each object."""
+    """The beginning of the structure that ``dl_iterate_phdr`` passes for each object."""
 
     _fields_ = [("address", ctypes.c_size_t), ("name", ctypes.c_char_p)]
 
 
 def main(owner: int, modules: list[tuple[str, str]]) -> None:
-    """Load what the fork server will load, and print the paths of what that took, as the loader names them.
+    """Load what the fork server will load, and print the paths of the libraries, as the loader names them.
 
-    This process ends with its ``owner``, however long a granted module takes to be imported.
+    This process ends with its ``owner``, however long importing a granted module takes.
     """
     die_with_parent(owner)
     answer = os.dup(1)
-    os.dup2(2, 1)  # what a granted module prints is no path
+    os.dup2(2, 1)  # a granted module's output must not be taken for paths
     nursery.preload()
     nursery.import_granted(modules)
     paths: list[str] = []

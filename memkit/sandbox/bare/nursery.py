@@ -1,7 +1,7 @@
-"""The fork server that programs come from: a bare interpreter without secrets, files or network.
+"""The fork server of programs: a bare interpreter without secrets, files or network.
 
-It is started with two inherited sockets, reads what was granted, imports what programs will want, moves into a root
-of its own, checks in a first child that confinement holds, says what holds, and serves.
+It is started with two inherited sockets, reads the grants, imports common modules, moves into its own root,
+tests in a first child that confinement holds, reports the result, and serves.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ PRELOADED = (
     "bisect", "cmath", "collections.abc", "copy", "functools", "heapq", "itertools", "json", "math", "operator",
     "random", "re", "string", "time", "typing",
 )  # fmt: skip
-"""What most programs import; each is there before the first program, so that importing it costs nothing."""
+"""The modules that most programs import; each is loaded before the first program, so that imports cost nothing."""
 LINKED = ("zlib", "binascii", "_bz2", "_lzma")
-"""Parts of the standard library that may need a library of the system, which no program can load."""
+"""Parts of the standard library that may need a system library, which no program can load."""
 _SHORT = 10.0
 _PROBES_FAILED = 96
 _MOST_FILES = 1024
 """Open files of this process: enough for its programs, and few enough to be closed one by one."""
 _Probe = tuple[str, Callable[[], object]]
-"""What a confined process could do, and how it tries to."""
+"""Something that a confined process must not be able to do, and an attempt at it."""
 _STREAM = 3
 """The one descriptor, besides the standard ones, that a program's process has."""
 
 
 def main(listener: int, control: int) -> None:
     """Serve on the inherited sockets until the controlling one is closed."""
-    os.environ.pop("HOME", None)  # runtimes of containers set it, and nothing here has a home
+    os.environ.pop("HOME", None)  # container runtimes set it, and nothing here has a home
     ear, line = socket.socket(fileno=listener), socket.socket(fileno=control)
     config = receive(line, time.monotonic() + _SHORT, 1 << 20)
     preload()
@@ -54,7 +54,7 @@ def main(listener: int, control: int) -> None:
     _move_away(config, (ear, line), folder, layers)
     system.control(
         system.PR_SET_DUMPABLE, 0
-    )  # where /proc is left to see, a program must not look into this process by it
+    )  # if /proc is visible, a program must not look into this process through it
     confinement = _proven(_confinement(config, taken, layers), config["outside"], layers)
     told = {"layers": layers, "faults": faults, "ready": confinement is not None}
     send(line, framed(told), time.monotonic() + _SHORT)
@@ -67,7 +67,7 @@ class _Folder:
     """The sandbox's folder, held by descriptors because its path leads nowhere from another root."""
 
     def __init__(self, path: str) -> None:
-        """Take hold of the folder at ``path``; of none where that is empty, because others see to it."""
+        """Open the folder at ``path``; none if that is empty, because others remove it."""
         above, self._name = os.path.split(path)
         if self._name:
             self._above, self._inside = (os.open(place, os.O_RDONLY | os.O_CLOEXEC) for place in (above, path))
@@ -80,7 +80,7 @@ class _Folder:
             self._name = ""
 
     def remove(self) -> None:
-        """Remove the folder, for the case that its owner was killed and could not."""
+        """Remove the folder, in case its owner was killed before it could."""
         if self._name:
             with contextlib.suppress(OSError):
                 os.unlink("socket", dir_fd=self._inside)
@@ -90,7 +90,7 @@ class _Folder:
 
 def _serve(ear: socket.socket, line: socket.socket, confinement: Confinement, config: Any) -> None:
     """Give each connection a confined process that reads a program and answers calls."""
-    os.dup2(0, 2)  # what broke before now was worth reading; what programs write there is not
+    os.dup2(0, 2)  # errors up to now were worth reading; programs' output is not
 
     def body(connection: socket.socket) -> None:
         os.dup2(connection.detach(), _STREAM)
@@ -103,7 +103,7 @@ def _serve(ear: socket.socket, line: socket.socket, confinement: Confinement, co
 
 
 def preload() -> None:
-    """Import what programs will want, so that they need not."""
+    """Import the modules that programs commonly use."""
     for name in PRELOADED:
         importlib.import_module(name)
     for name in LINKED:
@@ -112,7 +112,7 @@ def preload() -> None:
 
 
 def import_granted(modules: list[tuple[str, str]]) -> list[str]:
-    """Import modules from where they are installed; return what went wrong."""
+    """Import modules from where they are installed; return the errors."""
     faults = []
     for name, folder in modules:
         sys.path.append(folder)
@@ -128,7 +128,7 @@ def import_granted(modules: list[tuple[str, str]]) -> list[str]:
 
 
 def _bound_server() -> None:
-    """Have the kernel end this process and its programs before others when memory runs out, and bound open files."""
+    """Have the kernel end this process and its programs before others when memory runs out, and limit open files."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
         file.write("1000")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -137,7 +137,7 @@ def _bound_server() -> None:
 
 
 def _move_away(config: Any, sockets: tuple[socket.socket, ...], folder: _Folder, layers: dict[str, Any]) -> None:
-    """Go on in namespaces and a root of one's own, as far as the kernel lets this user have them."""
+    """Continue in separate namespaces with a separate root, as far as the kernel allows this user."""
     layers["namespaces"] = _tried(_rehearsed)
     if layers["namespaces"][0]:
         layers["namespaces"] = _tried(lambda: _separate(sockets, folder))
@@ -152,10 +152,10 @@ def _tried(step: Any) -> list[Any]:
 
 
 def _rehearsed() -> str:
-    """Try namespaces in a child: half of the way there, this process could start only one process more.
+    """Try namespaces in a child: after a partial failure, this process could start only one more process.
 
     Raises:
-        OSError: If the kernel does not let this user have them.
+        OSError: If the kernel does not allow this user to create them.
     """
     child = os.fork()
     if child == 0:
@@ -174,7 +174,7 @@ def _rehearsed() -> str:
 
 
 def _separate(sockets: tuple[socket.socket, ...], folder: _Folder) -> str:
-    """Go on as the first process of namespaces of one's own; this one stays as its guard and ends with it."""
+    """Continue as the first process of new namespaces; the present process stays as its guard and ends with it."""
     what = jail.separate()
     child = os.fork()
     if child:
@@ -185,7 +185,7 @@ def _separate(sockets: tuple[socket.socket, ...], folder: _Folder) -> str:
 
 
 def _guard(child: int, sockets: tuple[socket.socket, ...], folder: _Folder) -> NoReturn:
-    """Wait for the server's end; its own parent, if it still lives, sees it by this process."""
+    """Wait for the server's end, which ends this process, so that its own parent notices."""
     for one in sockets:
         one.close()
     _, status = os.waitpid(child, 0)
@@ -194,14 +194,14 @@ def _guard(child: int, sockets: tuple[socket.socket, ...], folder: _Folder) -> N
 
 
 def _move_in(config: Any) -> str:
-    """Leave everything behind but the interpreter and what was granted."""
+    """Leave everything behind except the interpreter and the grants."""
     readable = [*config["readable"], *config["library"]]
     jail.move_in(config["place"], readable, config["hidden"], config["scratch"])
     return "an empty root with the interpreter's library and what was granted, read-only"
 
 
 def _confinement(config: Any, taken: int, layers: dict[str, Any]) -> Confinement | None:
-    """Prepare what each program's process takes on; None where the kernel lacks it."""
+    """Prepare the confinement of each program's process; None if the kernel lacks it."""
     abi, target = landlock.version(), seccomp.machine()
     layers["landlock"] = [abi > 0, f"version {abi}" if abi else "not offered by this kernel, or switched off"]
     if target is None:
@@ -224,15 +224,15 @@ def _confinement(config: Any, taken: int, layers: dict[str, Any]) -> Confinement
 
 
 def _parts(folders: list[str], hidden: list[str]) -> list[str]:
-    """Return what lies directly in ``folders``, without what is hidden there."""
+    """Return the direct contents of ``folders``, without hidden ones."""
     found = (os.path.join(folder, name) for folder in folders for name in os.listdir(folder))  # noqa: PTH118, PTH208
     return [path for path in found if path not in hidden]
 
 
 def _proven(confinement: Confinement | None, outside: str, layers: dict[str, Any]) -> Confinement | None:
-    """Return ``confinement`` if a process that takes it on can no longer do what it forbids, else None.
+    """Return ``confinement`` if a process in it can no longer do what it forbids, else None.
 
-    Without Landlock, what hides files is the container, and the folder ``outside`` of it must not be there.
+    Without Landlock the container hides files, and the folder ``outside`` it must not exist.
     """
     if confinement is None:
         return None
@@ -260,7 +260,7 @@ def _proven(confinement: Confinement | None, outside: str, layers: dict[str, Any
 
 
 def _held(probes: Iterable[_Probe]) -> int:
-    """Try what confinement forbids; return the number of the first thing that worked, 0 if nothing did."""
+    """Try what confinement forbids; return the number of the first attempt that worked, 0 if none did."""
     for number, (_what, attempt) in enumerate(probes, start=1):
         try:
             attempt()

@@ -1,4 +1,4 @@
-"""Whether a program's functions answer the same whatever they are asked; the evaluator's side sees every call."""
+"""Detects whether a program's functions always give the same answer; the evaluator's side sees every call."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from .client import Address, Failure, SandboxedProgram, failure
 from .codec import NotPlain, encode
 
 ENOUGH = 8
-"""Different questions after which one and the same answer is worth noting."""
+"""Number of different questions after which a constant answer is worth noting."""
 _MOST = 1000
-"""Different questions that are told apart; a function that has answered the same until then is not watched further."""
+"""The most different questions that are distinguished; a function still constant by then is no longer watched."""
 CONSTANT, VARIED = "constant", "varied"
 
 
 class CallAnswers:
-    """Watches each function until it gives a second answer, and writes down what it has seen, a line each."""
+    """Watches each function until it gives a second answer, and records its findings, one per line."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._questions: dict[str, set[bytes] | None] = {}
-        """None for a function that is not watched any more."""
+        """None for a function that is no longer watched."""
         self._first: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
     def note(self, function: str, asked: tuple[tuple[Any, ...], dict[str, Any]], answer: Any) -> None:
-        """Take in one call."""
+        """Record one call."""
         questions = self._questions.setdefault(function, set())
         if questions is None:
             return
         try:
             question, given = _digest(list(asked)), _digest(answer)
-        except NotPlain:  # a value that the border let pass in another form
+        except NotPlain:  # a value that was forwarded in another form
             return
         with self._lock:
             if self._first.setdefault(function, given) != given:
@@ -79,14 +79,14 @@ _ALSO: dict[str, type[Exception]] = {
         RuntimeError, SyntaxError, TypeError, ValueError, ZeroDivisionError,
     )
 }  # fmt: skip
-"""Classes that evaluators catch by name; a program can raise nothing else across the border."""
+"""Classes that evaluators catch by name; a program can raise no others across the border."""
 
 
 class CandidateFailed(Exception):
     """Report why a program gave no value; ``failure`` has the kind and the reason.
 
-    It is raised as an instance of the builtin class that the program raised as well, where it was one, and of
-    ``TimeoutError`` where time ran out, so that an evaluator's ``except`` clauses work as without a sandbox.
+    It is also an instance of the builtin class that the program raised, if it was one, and of
+    ``TimeoutError`` if time ran out, so that an evaluator's ``except`` clauses work as without a sandbox.
     """
 
     def __init__(self, why: Failure) -> None:
@@ -116,7 +116,7 @@ class ProxiedProgram:
     def __init__(
         self, address: Address, source: str, name: str, file: str, seed: int, events: str, answers: str
     ) -> None:
-        """Start the program; raises ``CandidateFailed`` where it cannot be loaded."""
+        """Start the program; raise ``CandidateFailed`` if it cannot be loaded."""
         self._opening = (address, source, name, file, seed)
         self._events = events
         self._answers = CallAnswers(answers)
@@ -136,7 +136,7 @@ class ProxiedProgram:
         return self._candidate
 
     def call(self, function: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what ``function`` returns.
+        """Return the result of ``function``.
 
         Raises:
             CandidateFailed: If it returns nothing that can be forwarded.
@@ -156,7 +156,7 @@ class ProxiedProgram:
         return self._noted(failure("refused", f"{name}: {why}"))
 
     def _noted(self, why: Failure) -> CandidateFailed:
-        """Write down what went wrong, for who runs the evaluator, and return it as an exception."""
+        """Record an error for the person who runs the evaluator, and return it as an exception."""
         line = json.dumps(list(why)) + "\n"
         descriptor = os.open(self._events, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -177,7 +177,7 @@ def connect(
     events: str,
     answers: str,
 ) -> None:
-    """Fill the namespace of a module, or whatever the text was executed in, with what a confined program offers.
+    """Fill the namespace of a module, or of executed text, with what a confined program offers.
 
     Raises:
         CandidateFailed: If the program cannot be loaded.

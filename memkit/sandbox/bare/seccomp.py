@@ -1,7 +1,7 @@
 """seccomp: a list of the system calls that a program's process may make; every other one fails (seccomp(2)).
 
-The list is what an interpreter needs to compute, and to read the files that Landlock leaves it. It has no sockets,
-pipes, processes, threads, signals, timers with targets, shared memory, or anything of administration. The filter is the
+The list is what an interpreter needs to compute, and to read the files that Landlock allows. It has no sockets,
+pipes, processes, threads, signals, timers with targets, shared memory, or administrative calls. The filter is the
 kernel's classic BPF, assembled here.
 """
 
@@ -20,7 +20,7 @@ _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _SET_MODE_FILTER = 1
 _X32 = 0x40000000
-"""The bit of the other numbering on x86-64, by which a list of numbers could be passed."""
+"""The bit of the alternative numbering on x86-64, by which a list of numbers could be bypassed."""
 
 _X86_64 = """
 read 0 write 1 close 3 stat 4 fstat 5 lstat 6 poll 7 lseek 8 mmap 9 mprotect 10 munmap 11 brk 12 rt_sigaction 13
@@ -52,12 +52,12 @@ _JUDGED = frozenset({"fcntl", "prlimit64", "clone3", "openat", "seccomp"})
 _HARMLESS_COMMANDS = (1, 2, 3, 1030)
 """F_GETFD, F_SETFD, F_GETFL and F_DUPFD_CLOEXEC. F_SETOWN and F_SETSIG would send signals to other processes."""
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-"""Landlock knows of truncating only from its third version on: opened for reading, a file could be emptied."""
+"""Landlock covers truncation only from its third version on: a file opened for reading could be emptied."""
 
 
 @dataclass(frozen=True)
 class FilteredMachine:
-    """An architecture: how the kernel names it, and its numbers of system calls."""
+    """An architecture: the kernel's id for it, and its system call numbers."""
 
     audit: int
     numbers: dict[str, int]
@@ -76,12 +76,12 @@ MACHINES = {
 
 
 def machine() -> FilteredMachine | None:
-    """Return the architecture of this kernel, None where its numbers are not known here."""
+    """Return the architecture of this kernel, None if its numbers are not known here."""
     return MACHINES.get(os.uname().machine)
 
 
 def assembled(target: FilteredMachine, *, scratch: bool) -> bytes:
-    """Return the filter for ``target``; with ``scratch``, files may be made and changed where Landlock lets them."""
+    """Return the filter for ``target``; with ``scratch``, files may be created and changed where Landlock allows it."""
     allowed = sorted(
         number
         for name, number in target.numbers.items()
@@ -115,7 +115,7 @@ def _return(verdict: int) -> bytes:
 
 
 def _if_number(number: int, block: list[bytes]) -> list[bytes]:
-    """Return ``block`` behind a jump for all other numbers; a block ends in a verdict."""
+    """Return ``block`` after a jump for all other numbers; a block ends in a verdict."""
     return [_step(_EQUAL, number, 0, len(block)), *block]
 
 
@@ -125,19 +125,19 @@ def _one_of(argument: int, values: tuple[int, ...]) -> list[bytes]:
 
 
 def _no_bit(argument: int, bits: int) -> list[bytes]:
-    """Return steps that go on only if an argument has none of some bits."""
+    """Return instructions that continue only if an argument has none of some bits."""
     return [_step(_LOAD, _ARGUMENTS + 8 * argument), _step(_ANY_BIT, bits, 0, 1), _return(_FAIL | errno.EPERM)]
 
 
 def _zero(argument: int) -> list[bytes]:
-    """Return steps that go on only if both halves of an argument are zero."""
+    """Return instructions that continue only if both halves of an argument are zero."""
     low = _ARGUMENTS + 8 * argument
     fail = _return(_FAIL | errno.EPERM)
     return [_step(_LOAD, low), _step(_EQUAL, 0, 1, 0), fail, _step(_LOAD, low + 4), _step(_EQUAL, 0, 1, 0), fail]
 
 
 class Filter:
-    """A filter in memory, ready to be taken on by any process that inherits it."""
+    """A filter in memory, ready for any process that inherits it."""
 
     def __init__(self, target: FilteredMachine, *, scratch: bool) -> None:
         code = assembled(target, scratch=scratch)

@@ -15,17 +15,17 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def call(number: int, *arguments: Any) -> int:
-    """Make a system call; raises ``OSError`` where the kernel refuses."""
+    """Make a system call; raise ``OSError`` if it fails."""
     return _checked(_LIBRARY.syscall(ctypes.c_long(number), *map(_word, arguments)))
 
 
 def control(option: int, *arguments: int) -> None:
-    """Set an attribute of this process; raises ``OSError`` where the kernel refuses."""
+    """Set an attribute of this process; raise ``OSError`` if that fails."""
     _checked(_LIBRARY.prctl(option, *(ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4])))
 
 
 def library(name: str, *arguments: Any) -> int:
-    """Call a function of the C library that returns a negative number and an error code when it fails.
+    """Call a C library function that returns a negative number and an error code on failure.
 
     Raises:
         OSError: If it fails.
@@ -45,7 +45,7 @@ def _checked(result: int) -> int:
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel end this process when its parent ends; end now if that has happened."""
+    """Have the kernel end this process when its parent ends; end now if that has already happened."""
     if sys.platform == "linux":
         control(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:

@@ -1,6 +1,6 @@
-"""Keeps a container as long as its owner lives: starts it, waits for its end, and leaves nothing of it behind.
+"""Runs a container as long as its owner lives: starts it, waits for its end, and removes everything of it.
 
-Standard input is the leash: it ends when the owner lets go, or dies in whatever way.
+Standard input is the leash: it ends when the owner closes it, or dies in any way.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import sys
 _GRACE = 1.0
 """Seconds that the fork server has to end by itself, as it does when its own sockets close."""
 _FIRST, _OUT_OF_THE_WAY = 3, 10
-"""The first descriptor that runtimes hand on, and the first that is none of those."""
+"""The first descriptor that runtimes pass on, and the first beyond those."""
 
 
 def main(runtime: list[str], name: str, folder: str, sockets: tuple[int, int]) -> None:
     """Run the bundle in ``folder`` with two inherited sockets, then remove the folder.
 
     Args:
-        runtime: The command of the runtime, with the options that all of its words take.
-        name: What the container is called there.
-        folder: Where ``bundle`` lies.
-        sockets: What the container's process gets as descriptors 3 and 4.
+        runtime: The runtime's command, with its general options.
+        name: The container's name there.
+        folder: The folder that contains ``bundle``.
+        sockets: The descriptors that the container's process gets as 3 and 4.
     """
     woken, waker = os.pipe()
     os.set_blocking(waker, False)
@@ -60,7 +60,7 @@ def _run(command: list[str], handed: tuple[int, ...]) -> int:
 
 
 def _moved(descriptor: int) -> int:
-    """Return a copy of a descriptor that lies in the way of no other; the original is closed."""
+    """Return a copy of a descriptor with a number that conflicts with no other; the original is closed."""
     copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY)
     os.close(descriptor)
     return copy
