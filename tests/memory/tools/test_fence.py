@@ -2,11 +2,13 @@
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memkit.runtime.memory.interface import Hit
 from memkit.runtime.memory.record.record import Record
+from memkit.runtime.memory.tiers import fence as fence_module
 from memkit.runtime.memory.tiers.fence import fence, fence_turns, visible
 from memkit.runtime.memory.tiers.sessions import SessionTurn
 
@@ -99,3 +101,14 @@ def test_emoji_and_scripts_stay_readable() -> None:
     """Joiners inside emoji and words are kept; stray ones are shown."""
     assert visible("👩‍💻 می‌خواهم") == "👩‍💻 می‌خواهم"
     assert visible("a\u200db") == "a\\u{200d}b"
+
+
+@given(st.text())
+def test_plain_text_is_shown_as_it_is_at_once(text: str) -> None:
+    """What is looked through a character at a time is what may hold something to escape, and nothing else."""
+    with pytest.MonkeyPatch.context() as patched:
+        looked: list[int] = []
+        patched.setattr(fence_module, "_shown", lambda text, place: looked.append(place) or text[place])
+
+        assert visible(text) == text
+    assert bool(looked) == (not text.isprintable())
