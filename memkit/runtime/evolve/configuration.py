@@ -160,7 +160,7 @@ class Configurations:
 
     def behaviour(self, genome: Values) -> Hashable:
         """Return the values: only equal configurations behave the same."""
-        return tuple(self._coordinates(genome))
+        return tuple(self.encoded(genome))
 
     def program(self, genome: Values) -> Any:
         """Return the configuration as a dictionary."""
@@ -182,7 +182,7 @@ class Configurations:
 
     def features(self, genome: Values) -> dict[str, float]:
         """Return the position of ``genome``: a number itself, a choice as its index in the list."""
-        return {label: float(value) for label, value in zip(self._names, self._coordinates(genome), strict=True)}
+        return {label: float(value) for label, value in zip(self._names, self.encoded(genome), strict=True)}
 
     def grid(self) -> dict[str, float]:
         """Return the first two names, divided into eight cells if they are ranges."""
@@ -191,7 +191,8 @@ class Configurations:
 
     def encoded(self, genome: Values) -> list[float]:
         """Return a number for each name; a choice is its index in the list."""
-        return self._coordinates(genome)
+        pairs = zip(genome, self._allowed.values(), strict=True)
+        return [item.options.index(value) if isinstance(item, OneOf) else value for value, item in pairs]
 
     def decoded(self, data: Any) -> Values:
         """Return the values of ``data``."""
@@ -199,10 +200,6 @@ class Configurations:
             raise ValueError(f"{data!r:.40} is no configuration of {len(self._names)} values")
         pairs = zip(data, self._allowed.values(), strict=True)
         return tuple(item.options[int(value)] if isinstance(item, OneOf) else value for value, item in pairs)
-
-    def _coordinates(self, genome: Values) -> list[float]:
-        pairs = zip(genome, self._allowed.values(), strict=True)
-        return [item.options.index(value) if isinstance(item, OneOf) else value for value, item in pairs]
 
 
 class Vectors(Configurations):

@@ -360,15 +360,11 @@ def _read(data: JSON) -> tuple[dict[str, Any], list[PolicySetError]]:
                 compiled[key] = read(value, (key,))
             except PolicySetError as fault:
                 faults.append(fault)
-    faults += _pairing_faults(data)
+    if "match" in data and "effect" not in data:
+        faults.append(PolicySetError(f"a policy with match needs an effect: {', '.join(EFFECTS)}", path=("match",)))
     name = data.get("name")
     owner = name if isinstance(name, str) else ""
     return compiled, [PolicySetError(fault.message, path=fault.path, policy=owner) for fault in faults]
-
-
-def _pairing_faults(data: Mapping[str, JSON]) -> Iterator[PolicySetError]:
-    if "match" in data and "effect" not in data:
-        yield PolicySetError(f"a policy with match needs an effect: {', '.join(EFFECTS)}", path=("match",))
 
 
 def _text(value: JSON, path: Path) -> None:

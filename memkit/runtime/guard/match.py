@@ -218,14 +218,6 @@ def _combine(
     return compile_parts
 
 
-def _not(data: JSON, path: Path) -> Predicate:
-    return not_check(compile_condition(data, path), path)
-
-
-def _surely(data: JSON, path: Path) -> Predicate:
-    return surely_check(compile_condition(data, path), path)
-
-
 OPERATORS: dict[str, Callable[[JSON, Path], Predicate]] = {
     "equals": _equals,
     "in": _in,
@@ -237,8 +229,8 @@ OPERATORS: dict[str, Callable[[JSON, Path], Predicate]] = {
     "sql": sql_check,
     "any": _combine(any_condition),
     "all": _combine(all_check),
-    "not": _not,
-    "surely": _surely,
+    "not": lambda data, path: not_check(compile_condition(data, path), path),
+    "surely": lambda data, path: surely_check(compile_condition(data, path), path),
 }
 """Every operator of a condition with the function that compiles it."""
 

@@ -10,12 +10,11 @@ from typing import Any
 
 from .interface import Answer, Call, Conversation, Message, Play, Refusal, Request, Response, halves
 from .openai_parts import (
-    VARIABLES,
+    OpenAIWire,
     check_choice,
     check_method,
     error_body,
     function_name,
-    models_at,
     object_of,
     parsed,
     text_of,
@@ -161,26 +160,15 @@ def _tools(body: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class ChatCompletions:
+class ChatCompletions(OpenAIWire):
     """Speaks Chat Completions."""
 
-    base_path = "/v1"
-    variables = VARIABLES
-    keeps_time = False
-
-    def respond(self, request: Request, play: Play) -> Response:
+    def serve(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""
-        if request.path == "/v1/chat/completions":
-            check_method(request, "POST")
-            return _completed(request.body, play)
-        models = models_at(request)
-        if models is None:
+        if request.path != "/v1/chat/completions":
             raise unknown_address(request)
-        return Response(body=models)
-
-    def error_body(self, refusal: Refusal) -> dict[str, Any]:
-        """Return the error object of this protocol."""
-        return error_body(refusal)
+        check_method(request, "POST")
+        return _completed(request.body, play)
 
 
 def _completed(body: Any, play: Play) -> Response:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from .interface import Refusal, Request
+from .interface import Play, Refusal, Request, Response
 
 KINDS = {
     str: "a string",
@@ -165,7 +165,6 @@ def _named(value: Any) -> str:
     return "null" if value is None else named[type(value)]
 
 
-VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
 _MODEL = "fake-model"
 _MODELS = "/v1/models"
 _USUAL, _MOST = 20, 100
@@ -195,14 +194,26 @@ def check_method(request: Request, *methods: str) -> None:
         raise Refusal(405, f"Not allowed to {request.method} on {request.path}: use {allowed}.")
 
 
-def models_at(request: Request) -> dict[str, Any] | None:
-    """Return the list of models or one of them if ``request`` asks for it; every name exists."""
-    if request.path != _MODELS and not request.path.startswith(f"{_MODELS}/"):
-        return None
-    check_method(request, "GET")
-    name = request.path.removeprefix(_MODELS).lstrip("/")
-    model = {"id": name or _MODEL, "object": "model", "created": 0, "owned_by": "local"}
-    return model if name else {"object": "list", "data": [model]}
+class OpenAIWire:
+    """What OpenAI's protocols share: the base path, the variables, the models and the form of errors."""
+
+    base_path = "/v1"
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+    keeps_time = False
+    error_body = staticmethod(error_body)
+
+    def respond(self, request: Request, play: Play) -> Response:
+        """Return the response to ``request``; every model that has a name exists."""
+        if request.path != _MODELS and not request.path.startswith(f"{_MODELS}/"):
+            return self.serve(request, play)
+        check_method(request, "GET")
+        name = request.path.removeprefix(_MODELS).lstrip("/")
+        model = {"id": name or _MODEL, "object": "model", "created": 0, "owned_by": "local"}
+        return Response(body=model if name else {"object": "list", "data": [model]})
+
+    def serve(self, request: Request, play: Play) -> Response:
+        """Return the response to a request for anything other than models."""
+        raise unknown_address(request)
 
 
 def page(entries: Sequence[Mapping[str, Any]], query: Mapping[str, str]) -> dict[str, Any]:

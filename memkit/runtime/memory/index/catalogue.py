@@ -21,7 +21,7 @@ from ..log.log import Link, Log, ShardStat, Span, Users, Witness, Written, grown
 from ..record.lines import EMPTY, JSON, MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull, decode_line, to_text
 from ..record.record import corpus_of, file_stem, unplaced, user_corpus
 from .chains import SCHEMA as CHAINS
-from .chains import TAMPERED, ChainedLine, Chains, enter_many, entry_of, shard_order
+from .chains import TAMPERED, ChainedLine, Chains, asked_in, enter_many, entry_of, shard_order
 
 BUSY_SECONDS = 30.0
 OPEN_AT_ONCE = 16
@@ -613,11 +613,10 @@ class AccessCounts:
         """Return how often this user recalled each of ``ids``, without those never recalled; empty if unreadable."""
         if not self._exists(user_id):
             return {}
-        wanted = list(ids)
-        query = f"SELECT id, uses FROM access WHERE id IN ({','.join('?' * len(wanted))})"
+        query = "SELECT id, uses FROM access WHERE id IN ({0})"
         # In a full or read-only place, SQLite can read a file no more than write it.
         with suppress(OSError, sqlite3.DatabaseError):
-            return dict(self._database(user_id).sql.execute(query, wanted))
+            return dict(asked_in(self._database(user_id).sql, query, list(ids)))
         return {}
 
     def count(self, user_id: str, ids: Iterable[str], moment: datetime) -> None:

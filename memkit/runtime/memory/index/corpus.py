@@ -4,7 +4,6 @@ Code that takes lines in and reads events is imported on demand: a search of an 
 """
 
 import json
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from ..record.lines import JSON
 from ..record.record import Record, kind_of, told_when
 from ..words.text import TOKENS_VERSION
 from .catalogue import VECTORS, Database
+from .chains import asked_in
 from .words import ONE_OF, TABLES, CorpusStatistics, WordIndex, one_spelling
 from .words import SCHEMA as WORDS_SCHEMA
 
@@ -87,9 +87,6 @@ OWN_TABLES = (
     "corpus", "records", "events", "withheld", "parted", "statements", "clashes", "relations", "documents", "pieces",
 )  # fmt: skip
 FEW_OF_A_TYPE = 200
-ASKED_AT_ONCE = 500
-"""Rows in one query; old builds of SQLite allow only some hundred values."""
-
 EVENTS_IN_ORDER = """
 SELECT line FROM (
     SELECT line, about, writer, place, max(_moment(line)) OVER (PARTITION BY about, writer ORDER BY place) AS moment
@@ -157,41 +154,43 @@ class CorpusIndex:
         """Open the index at ``path``; records closed before the moment ``forgotten_before`` returns count as absent."""
         self._forgotten_before = forgotten_before
         self.database = Database(path)
-        self._sql = self.database.sql
+        self.path = path
+        """The file of the index; None if it is in memory."""
+        self.sql = self.database.sql
         for function in (_told, _moment):  # not on first use: SQLite refuses while another query is open
-            self._sql.create_function(function.__name__, -1, function, deterministic=True)
-        self._words = WordIndex(self._sql)
+            self.sql.create_function(function.__name__, -1, function, deterministic=True)
+        self._words = WordIndex(self.sql)
         self._seen: Position | None = None
         if self._format() != self._own_format:
             with self.database.transaction():
                 if self._format() != self._own_format:  # another process may have been faster
                     for name in (*TABLES, *OWN_TABLES):
-                        self._sql.execute(f"DROP TABLE IF EXISTS {name}")
+                        self.sql.execute(f"DROP TABLE IF EXISTS {name}")
                     for statement in (*SCHEMA, *WORDS_SCHEMA):
-                        self._sql.execute(statement)
-                    self._sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0,'')", (self._own_format,))
+                        self.sql.execute(statement)
+                    self.sql.execute("INSERT INTO corpus VALUES(?,0,0,'',0,0,'')", (self._own_format,))
 
     def position(self) -> Position:
         """Return the position of this index."""
-        return Position(*self._sql.execute("SELECT generation, seq, place, keys FROM corpus").fetchone())
+        return Position(*self.sql.execute("SELECT generation, seq, place, keys FROM corpus").fetchone())
 
     def clear(self, generation: int) -> None:
         """Remove everything, to be filled again."""
         self._words.clear()
         for table in OWN_TABLES[1:]:
-            self._sql.execute(f"DELETE FROM {table}")
+            self.sql.execute(f"DELETE FROM {table}")
         state = "UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0, keys=''"
-        self._sql.execute(state, (generation,))
+        self.sql.execute(state, (generation,))
 
     def note_keys(self, state: str) -> None:
         """Note that a sealed line was taken in under these keys."""
-        self._sql.execute("UPDATE corpus SET keys=?", (state,))
+        self.sql.execute("UPDATE corpus SET keys=?", (state,))
 
     def apply(self, lines: "Sequence[NumberedLine]") -> None:
         """Take in lines."""
         from .intake import take_in
 
-        take_in(self._sql, self._words, lines)
+        take_in(self.sql, self._words, lines)
         self._seen = self.position()
 
     def rollback(self) -> None:
@@ -207,21 +206,21 @@ class CorpusIndex:
 
     def hold(self, targets: Iterable[tuple[str, str, str, bool]]) -> None:
         """Hold back the targets of withheld lines: each with its writer, its place and whether it may bar the value."""
-        self._sql.executemany("INSERT INTO withheld VALUES(?,?,?,?)", targets)
+        self.sql.executemany("INSERT INTO withheld VALUES(?,?,?,?)", targets)
 
     def withholds_consent(self) -> bool:
         """Return whether a line on the user's consent is withheld, and its writer wrote no later one."""
         query = """SELECT 1 FROM withheld AS line WHERE target='consent' AND NOT EXISTS(
                    SELECT 1 FROM events WHERE op='consent' AND writer=line.writer AND place>line.place)"""
-        return self._sql.execute(query).fetchone() is not None
+        return self.sql.execute(query).fetchone() is not None
 
     def has_relations(self) -> bool:
         """Return whether any record here states a relation."""
-        return self._sql.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is not None
+        return self.sql.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is not None
 
     def statistics(self, terms: Iterable[str]) -> CorpusStatistics:
         """Return the statistics that BM25 needs for ``terms``."""
-        count, length = self._sql.execute("SELECT documents, length FROM corpus").fetchone()
+        count, length = self.sql.execute("SELECT documents, length FROM corpus").fetchone()
         return CorpusStatistics(count, length / count if count else 0.0, self._words.frequencies(terms))
 
     def best(
@@ -237,11 +236,11 @@ class CorpusIndex:
 
     def _has_at_most(self, many: int, types: Sequence[str]) -> bool:
         query = f"SELECT 1 FROM records WHERE type IN ({','.join('?' * len(types))}) AND status='live' LIMIT 1 OFFSET ?"
-        return self._sql.execute(query, (*types, many)).fetchone() is None
+        return self.sql.execute(query, (*types, many)).fetchone() is None
 
     def _of_types(self, types: Sequence[str]) -> set[int]:
         query = f"SELECT document FROM records WHERE type IN ({','.join('?' * len(types))}) AND status='live'"
-        return {row[0] for row in self._sql.execute(query, tuple(types))}
+        return {row[0] for row in self.sql.execute(query, tuple(types))}
 
     def newest(self, terms: Sequence[str], limit: int) -> list[int]:
         """Return the documents of the newest live records that contain every one of ``terms``."""
@@ -252,72 +251,59 @@ class CorpusIndex:
         found, wanted = list[int](), set(map(one_spelling, terms))
         needed = set(map(one_spelling, needed))
         near = self._words.sharing(terms, needed, lacking) if terms else []
-        for start in range(0, len(near), ASKED_AT_ONCE):
-            for document, _, held in self.worded(near[start : start + ASKED_AT_ONCE]):
-                absent = wanted.difference(map(one_spelling, held))
-                if len(absent) <= lacking and absent.isdisjoint(needed):
-                    found.append(document)
+        for document, _, held in self.worded(near):
+            absent = wanted.difference(map(one_spelling, held))
+            if len(absent) <= lacking and absent.isdisjoint(needed):
+                found.append(document)
         return [one.record for one in self.found(found)] if found else []
 
-    def worded(self, documents: Collection[int]) -> Iterator[tuple[int, str, list[str]]]:
+    def worded(self, documents: Sequence[int]) -> Iterator[tuple[int, str, list[str]]]:
         """Yield id and words of some documents, which is much less to read than the records."""
-        query = f"SELECT document, id, tokens FROM records WHERE document IN ({','.join('?' * len(documents))})"
-        for document, id, held in self._sql.execute(query, tuple(documents)):
+        query = "SELECT document, id, tokens FROM records WHERE document IN ({0})"
+        for document, id, held in asked_in(self.sql, query, documents):
             yield document, id, held.split()
 
     def outsiders(self, limit: int) -> list[Outsider]:
         """Return the newest records that are not live."""
-        rows = self._sql.execute(NEWEST_NOT_LIVE, {"since": self._forgotten_before(), "limit": limit})
+        rows = self.sql.execute(NEWEST_NOT_LIVE, {"since": self._forgotten_before(), "limit": limit})
         return [Outsider(id, status, found.split()) for id, status, found in sorted(rows, reverse=True)[:limit]]
 
     def superseded_after(self, moment: str) -> list[FoundRecord]:
         """Return the records whose successors begin after a moment, in order of id."""
         query = f"""SELECT document FROM records WHERE status='superseded' AND {NOT_LIVE} AND ended>? AND {REMEMBERED}
                     ORDER BY id"""
-        return self.found([row[0] for row in self._sql.execute(query, (moment, self._forgotten_before()))])
+        return self.found([row[0] for row in self.sql.execute(query, (moment, self._forgotten_before()))])
 
     def found(self, documents: Sequence[int]) -> list[FoundRecord]:
         """Return records in the order of ``documents``, in few queries: one query each takes ten times as long."""
         rows: dict[int, FoundRecord] = {}
-        for start in range(0, len(documents), ASKED_AT_ONCE):
-            some = documents[start : start + ASKED_AT_ONCE]
-            query = f"""SELECT document, id, status, tokens, coalesce(present, written),
-                        actor='import' AND session_id IS NOT NULL
-                        FROM records WHERE document IN ({",".join("?" * len(some))})"""
-            for document, id, status, tokens, data, is_turn in self._sql.execute(query, some):
-                read = partial(_record, data)
-                rows[document] = FoundRecord(id, status, tokens.split(), document, read, is_turn=bool(is_turn))
+        query = """SELECT document, id, status, tokens, coalesce(present, written),
+                   actor='import' AND session_id IS NOT NULL FROM records WHERE document IN ({0})"""
+        for document, id, status, tokens, data, is_turn in asked_in(self.sql, query, documents):
+            read = partial(_record, data)
+            rows[document] = FoundRecord(id, status, tokens.split(), document, read, is_turn=bool(is_turn))
         return [rows[document] for document in documents]
 
     def with_ids(self, ids: Sequence[str]) -> list[FoundRecord]:
         """Return the live records among these ids that are here."""
-        documents: list[int] = []
-        for start in range(0, len(ids), ASKED_AT_ONCE):
-            some = ids[start : start + ASKED_AT_ONCE]
-            query = f"SELECT document FROM records WHERE id IN ({','.join('?' * len(some))}) AND status='live'"
-            documents += [row[0] for row in self._sql.execute(query, some)]
-        return self.found(documents)
+        query = "SELECT document FROM records WHERE id IN ({0}) AND status='live'"
+        return self.found([document for (document,) in asked_in(self.sql, query, ids)])
 
     def said_around(self, documents: Collection[int], reach: int) -> dict[int, tuple[str, list[str]]]:
         """Return session and words of the live imported turns within ``reach`` of some documents."""
         near = sorted({other for document in documents for other in range(document - reach, document + reach + 1)})
-        said: dict[int, tuple[str, list[str]]] = {}
-        for start in range(0, len(near), ASKED_AT_ONCE):
-            some = near[start : start + ASKED_AT_ONCE]
-            query = f"""SELECT document, session_id, tokens FROM records WHERE document IN ({",".join("?" * len(some))})
-                        AND status='live' AND actor='import' AND session_id IS NOT NULL"""
-            said |= {document: (session, held.split()) for document, session, held in self._sql.execute(query, some)}
-        return said
+        query = """SELECT document, session_id, tokens FROM records WHERE document IN ({0})
+                   AND status='live' AND actor='import' AND session_id IS NOT NULL"""
+        return {document: (session, held.split()) for document, session, held in asked_in(self.sql, query, near)}
 
     @property
     def vectors_path(self) -> Path | None:
         """Return where the vectors of this corpus may be stored alongside it; None if it is in memory."""
-        path = self.database.path
-        return path.with_name(path.name + VECTORS[0]) if path else None
+        return self.path.with_name(self.path.name + VECTORS[0]) if self.path else None
 
     def count(self) -> int:
         """Return the number of records in any state."""
-        return int(self._sql.execute("SELECT count(*) FROM records").fetchone()[0])
+        return int(self.sql.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def has_several(self) -> bool:
         """Return whether there is more than one record in any state; only then can two contradict."""
@@ -325,14 +311,14 @@ class CorpusIndex:
 
     def live_documents(self) -> set[int]:
         """Return the documents of all live records."""
-        return {row[0] for row in self._sql.execute("SELECT document FROM records WHERE status='live'")}
+        return {row[0] for row in self.sql.execute("SELECT document FROM records WHERE status='live'")}
 
     def live_in_order(self, types: Sequence[str] = ()) -> Iterator[int]:
         """Yield the documents of all live records, or of those of ``types``, in order of id."""
         wanted = f"type IN ({','.join('?' * len(types))}) AND status='live' ORDER BY +id"
         everything = "+status='live' ORDER BY id"
         query = f"SELECT document FROM records WHERE {wanted if types else everything}"
-        return (row[0] for row in self._sql.execute(query, tuple(types)))
+        return (row[0] for row in self.sql.execute(query, tuple(types)))
 
     def stored(self, id: str) -> "Folded | None":
         """Return a record in its present state, with its history."""
@@ -342,13 +328,13 @@ class CorpusIndex:
         """Return the same, including records whose grace period is over."""
         from .standing import folded
 
-        row = self._sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
-        return folded(self._sql, Record.from_checked(json.loads(row[0]))) if row else None
+        row = self.sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
+        return folded(self.sql, Record.from_checked(json.loads(row[0]))) if row else None
 
     def live(self, id: str) -> Record | None:
         """Return a record in its present state if it is live."""
         query = "SELECT coalesce(present, written) FROM records WHERE id=? AND status='live'"
-        row = self._sql.execute(query, (id,)).fetchone()
+        row = self.sql.execute(query, (id,)).fetchone()
         return Record.from_checked(json.loads(row[0])) if row else None
 
     def records(
@@ -369,7 +355,7 @@ class CorpusIndex:
         # The plus disables an index: few records of some types are sorted, many are filtered while scanning all.
         few = bool(types) and status == "live" and not session_id
         if few:
-            (documents,) = self._sql.execute("SELECT documents FROM corpus").fetchone()
+            (documents,) = self.sql.execute("SELECT documents FROM corpus").fetchone()
             few = self._has_at_most(max(FEW_OF_A_TYPE, documents // ONE_OF), types)
         wanted = {"type" if few else "+type": tuple(types), "session_id": (session_id,)}
         asked = {column: values for column, values in wanted.items() if any(values)}
@@ -392,29 +378,29 @@ class CorpusIndex:
         where = f" WHERE {' AND '.join(clauses)}" if clauses else ""
         query = f"SELECT coalesce(present, written) FROM records{where} ORDER BY {order}"
         query += " DESC" if newest_first else ""
-        for (data,) in self._sql.execute(query, values):
+        for (data,) in self.sql.execute(query, values):
             yield Record.from_checked(json.loads(data))
 
     def keyed(self, key: str) -> Iterator[Record]:
         """Yield the live records with this key, newest first."""
         query = "SELECT coalesce(present, written) FROM records WHERE key=? AND +status='live' ORDER BY id DESC"
-        for (data,) in self._sql.execute(query, (key,)):
+        for (data,) in self.sql.execute(query, (key,)):
             yield Record.from_checked(json.loads(data))
 
     def everything(self) -> Iterator[tuple[Record, str]]:
         """Yield every record with its status in order of id, including those whose grace period is over."""
-        for data, status in self._sql.execute("SELECT coalesce(present, written), status FROM records ORDER BY id"):
+        for data, status in self.sql.execute("SELECT coalesce(present, written), status FROM records ORDER BY id"):
             yield Record.from_checked(json.loads(data)), status
 
     def same_value(self, digest: str) -> list[Record]:
         """Return the live records with this value in any spelling."""
         query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND +status='live' ORDER BY id"
-        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
+        return [Record.from_checked(json.loads(row[0])) for row in self.sql.execute(query, (digest,))]
 
     def tombstones(self, digest: str) -> list[str]:
         """Return the ids of the records whose unrevoked rejection bars a value."""
         query = "SELECT id FROM records WHERE digest=? AND tombstone=1 ORDER BY id"
-        return [row[0] for row in self._sql.execute(query, (digest,))]
+        return [row[0] for row in self.sql.execute(query, (digest,))]
 
     def tombstone_counts(self) -> dict[str, int]:
         """Return how many values are barred here as rejected, and how many as erased."""
@@ -423,26 +409,26 @@ class CorpusIndex:
             "erased": """SELECT count(DISTINCT target) FROM events WHERE op='tombstone'
                          AND target NOT IN (SELECT target FROM events WHERE op='allow')""",
         }
-        return {kind: int(self._sql.execute(query).fetchone()[0]) for kind, query in queries.items()}
+        return {kind: int(self.sql.execute(query).fetchone()[0]) for kind, query in queries.items()}
 
     def has_keyed_tombstones(self) -> bool:
         """Return whether any erased value is barred here."""
-        return self._sql.execute("SELECT 1 FROM events WHERE op='tombstone' LIMIT 1").fetchone() is not None
+        return self.sql.execute("SELECT 1 FROM events WHERE op='tombstone' LIMIT 1").fetchone() is not None
 
     def from_source(self, source_url: str) -> list[str]:
         """Return the ids of the records that this source stated or confirmed, in any state."""
         query = "SELECT id FROM records WHERE source_url=:url UNION SELECT target FROM events WHERE source_url=:url"
-        return [id for (id,) in self._sql.execute(query, {"url": source_url})]
+        return [id for (id,) in self.sql.execute(query, {"url": source_url})]
 
     def imported(self, digest: str) -> list[Record]:
         """Return the imported records with this value, as written, in any state."""
         query = "SELECT written FROM records WHERE digest=? AND actor='import' ORDER BY id"
-        return [Record.from_checked(json.loads(row[0])) for row in self._sql.execute(query, (digest,))]
+        return [Record.from_checked(json.loads(row[0])) for row in self.sql.execute(query, (digest,))]
 
     def line(self, id: str) -> str | None:
         """Return the record or event with this id as written."""
         query = "SELECT written FROM records WHERE id=:id UNION ALL SELECT line FROM events WHERE id=:id"
-        row = self._sql.execute(query, {"id": id}).fetchone()
+        row = self.sql.execute(query, {"id": id}).fetchone()
         return str(row[0]) if row else None
 
     def lines(self) -> Iterator[str]:
@@ -451,31 +437,31 @@ class CorpusIndex:
         Records are ordered by id. Events are grouped by target, in the order in which they are folded: written one
         after the other by one writer, they are folded in this order again.
         """
-        for (line,) in self._sql.execute("SELECT written FROM records ORDER BY id"):
+        for (line,) in self.sql.execute("SELECT written FROM records ORDER BY id"):
             yield line
-        for (line,) in self._sql.execute(EVENTS_IN_ORDER):
+        for (line,) in self.sql.execute(EVENTS_IN_ORDER):
             yield line
 
     def session_writes(self, session_id: str, user_id: str) -> int:
         """Return how many records of a user agents inferred in a session."""
         # Another user may have a session of the same name, and both write shared records.
         query = "SELECT written FROM records WHERE session_id=? AND (actor='agent' OR actor LIKE 'agent:%')"
-        return sum(json.loads(row[0])["user_id"] == user_id for row in self._sql.execute(query, (session_id,)))
+        return sum(json.loads(row[0])["user_id"] == user_id for row in self.sql.execute(query, (session_id,)))
 
     def sealed(self) -> int:
         """Return how many unrevoked records nobody here can read."""
         query = f"SELECT count(*) FROM records WHERE status='sealed' AND {NOT_LIVE}"
-        return int(self._sql.execute(query).fetchone()[0])
+        return int(self.sql.execute(query).fetchone()[0])
 
     def has(self, id: str) -> bool:
         """Return whether a record or an event with this id is here."""
         query = f"SELECT 1 FROM records WHERE id=? AND {REMEMBERED} UNION ALL SELECT 1 FROM events WHERE id=?"
-        return self._sql.execute(query, (id, self._forgotten_before(), id)).fetchone() is not None
+        return self.sql.execute(query, (id, self._forgotten_before(), id)).fetchone() is not None
 
     def forgotten_since(self, id: str) -> str | None:
         """Return when a record whose grace period is over was closed; None for any other."""
         query = "SELECT closed_at FROM records WHERE id=? AND closed_at < ?"
-        row = self._sql.execute(query, (id, self._forgotten_before())).fetchone()
+        row = self.sql.execute(query, (id, self._forgotten_before())).fetchone()
         return str(row[0]) if row else None
 
     def events(self, *, op: str | None = None, target: str | None = None) -> "list[Event]":
@@ -483,24 +469,14 @@ class CorpusIndex:
         from ..record.events import in_order, located
 
         meant = "(:op IS NULL OR op=:op) AND (:target IS NULL OR target=:target)"
-        rows = self._sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})
+        rows = self.sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})
         return in_order(map(located, rows))
-
-    @property
-    def path(self) -> Path | None:
-        """Return the file of the index; None if it is in memory."""
-        return self.database.path
-
-    @property
-    def sql(self) -> sqlite3.Connection:
-        """Return the connection, for code that reads the tables of documents."""
-        return self._sql
 
     def waiting(self) -> "tuple[list[Record], list[Event]]":
         """Return the records, and the marks or edits made under taint, that wait for a person."""
         from ..record.events import Event
 
-        said = [Event.from_data(json.loads(row[0])) for row in self._sql.execute(WAITING)]
+        said = [Event.from_data(json.loads(row[0])) for row in self.sql.execute(WAITING)]
         return list(self.records(status="quarantined")), said
 
     @property
@@ -508,9 +484,9 @@ class CorpusIndex:
         return f"{FORMAT}/{TOKENS_VERSION}"
 
     def _format(self) -> str:
-        if not self._sql.execute("SELECT 1 FROM sqlite_master WHERE name='corpus'").fetchone():
+        if not self.sql.execute("SELECT 1 FROM sqlite_master WHERE name='corpus'").fetchone():
             return ""
-        row = self._sql.execute("SELECT format FROM corpus").fetchone()
+        row = self.sql.execute("SELECT format FROM corpus").fetchone()
         return str(row[0]) if row else ""
 
 

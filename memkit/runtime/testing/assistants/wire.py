@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..interface import Answer, Conversation, Play, Refusal, Request, Response, event
-from ..openai_parts import VARIABLES, error_body, models_at, new_id, page, unknown_address
+from ..openai_parts import OpenAIWire, new_id, page, unknown_address
 from .request import (
     RunOrder,
     body_of,
@@ -35,11 +35,9 @@ _POLL = {"openai-poll-after-ms": "5"}
 """How long the vendor's client waits before polling again."""
 
 
-class AssistantsV2:
+class AssistantsV2(OpenAIWire):
     """Speaks Assistants v2."""
 
-    base_path = "/v1"
-    variables = VARIABLES
     keeps_time = True
 
     def __init__(self) -> None:
@@ -48,11 +46,8 @@ class AssistantsV2:
         self._lock = threading.Lock()
         """Held while anything is read or changed, but never while the model is asked."""
 
-    def respond(self, request: Request, play: Play) -> Response:
+    def serve(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""
-        models = models_at(request)
-        if models is not None:
-            return Response(body=models)
         if not request.path.startswith(_PREFIX):
             raise unknown_address(request)
         kind, *rest = request.path.removeprefix(_PREFIX).split("/")
@@ -73,10 +68,6 @@ class AssistantsV2:
         if rest == ["runs"]:
             return self._run_on_new_thread(request, play)
         return self._in_thread(request, rest, play)
-
-    def error_body(self, refusal: Refusal) -> dict[str, Any]:
-        """Return the error object of this protocol."""
-        return error_body(refusal)
 
     # --- assistants
 

@@ -10,13 +10,11 @@ from typing import Any
 
 from ..interface import Answer, Call, Conversation, Message, Play, Refusal, Request, Response, event, halves
 from ..openai_parts import (
-    VARIABLES,
+    OpenAIWire,
     check_known,
     check_method,
-    error_body,
     metadata_of,
     missing,
-    models_at,
     new_id,
     page,
     unknown_address,
@@ -150,12 +148,8 @@ MOST_ITEMS = 20
 """The most items that can be added to a conversation at once."""
 
 
-class Responses:
+class Responses(OpenAIWire):
     """Speaks Responses and Conversations; its storage lives as long as the object."""
-
-    base_path = "/v1"
-    variables = VARIABLES
-    keeps_time = False
 
     def __init__(self) -> None:
         self._state = State()
@@ -178,11 +172,8 @@ class Responses:
             )
         ]
 
-    def respond(self, request: Request, play: Play) -> Response:
+    def serve(self, request: Request, play: Play) -> Response:
         """Return the response to ``request``."""
-        models = models_at(request)
-        if models is not None:
-            return Response(body=models)
         found = [(method, serve, at) for method, path, serve in self._routes if (at := path.fullmatch(request.path))]
         for method, serve, at in found:
             if method == request.method:
@@ -190,10 +181,6 @@ class Responses:
         if found:
             check_method(request, *dict.fromkeys(method for method, _, _ in found))
         raise unknown_address(request)
-
-    def error_body(self, refusal: Refusal) -> dict[str, Any]:
-        """Return the error object of this protocol."""
-        return error_body(refusal)
 
     # --- responses
 
