@@ -19,34 +19,35 @@ from . import CHECKOUT
 
 HEAD = """# Forty turns
 
-A model that writes as real ones do talks with Vera, a nurse in Lisbon: in its own words, several facts at once and
-under labels, learns of mistakes late, calls tools that fail, and believes what a page says. It gives arguments the
-names and forms of other systems, repeats itself, quotes what does not stand there, and cites what it made up.
+A model that writes as real ones do talks with Vera, a nurse in Lisbon: it uses its own words, states several facts at
+once and under labels, learns of mistakes late, calls tools that fail, and believes what a page says. It gives arguments
+other systems' names and forms, repeats itself, quotes text that is not there, and cites ids that it made up.
 [The script](../memkit/equivalence/transcript.yaml) is one part of the transcript that [every target](matrix.md) plays
-against its vendor's protocol, with equal ends; each turn is a process of its own. This page is written from a run
-(`python -m tests.written.forty_turns`), and a test holds that a run still shows it. `«…»` is the id of what begins so.
+against its vendor's protocol, with equal results; each turn is a separate process. This page is written from a run
+(`python -m tests.written.forty_turns`), and a test checks that a run still shows it. `«…»` is the id of a text that
+begins so.
 """
 NOTES = {
-    1: "A label before the user's own word leaves it theirs.",
-    2: "Two facts told at once are two records, so that turn 26 corrects one and leaves the other. Tags in one line\n"
-    "    are a list, and what is no agent's to say (how sure it is) is ignored.",
-    3: "What a model writes twice is one record.",
-    4: "A section that the store declares (`core.sections`); the agent may write it in its own words.",
-    5: "An id that no record has is no citation.",
-    7: "What holds for a session only is refused by the archive and kept in working memory for a day.",
+    1: "A label before the user's own words leaves them theirs.",
+    2: "Two facts told at once are two records, so turn 26 corrects one and leaves the other. Tags in one line are\n"
+    "    a list, and what no agent may set (how sure it is) is ignored.",
+    3: "What a model writes twice becomes one record.",
+    4: "The store declares this section (`core.sections`); the agent may write it in its own words.",
+    5: "An id that no record has is not a citation.",
+    7: "The archive refuses what holds for one session only; working memory keeps it for a day.",
     11: "A late correction supersedes; the record before stays in the history.",
-    16: "The failure is a step of the running task, and stands in the prompt of the next turn.",
-    19: "The task is judged once, with the lesson that its failed and mended step teaches.",
-    21: "What the page steered is held back from core memory, and a tainted candidate in the archive.",
-    22: "The page left the prompt, what was composed under it did not: the turn is still tainted.",
-    23: "A search shows what is tainted, and taints; the answer's sources name the page.",
-    24: "So the policies ask a person, and there is none.",
+    16: "The failure is a step of the running task, and is in the prompt of the next turn.",
+    19: "The task is judged once, with the lesson of its failed and repaired step.",
+    21: "What the page steered is held back from core memory, and is a tainted candidate in the archive.",
+    22: "The page left the prompt, but what was composed under it did not: the turn is still tainted.",
+    23: "A search shows tainted records, and taints; the answer's sources name the page.",
+    24: "So the policies ask for a person, and there is none.",
     26: "Only the id of a record can be superseded, not its words.",
-    29: "The user's verdict on what was done last is an outcome.",
-    33: "And moves the confidence of the record that the answer cited.",
-    36: "What was taken back stays out, however it is told again.",
-    37: "A tool that fails leaves an outcome, tainted by the words of the tool that it quotes.",
-    38: "Where the old words do not stand, nothing changes.",
+    29: "The user's verdict on the last action is an outcome.",
+    33: "It also moves the confidence of the record that the answer cited.",
+    36: "What was taken back stays out, however it is stated again.",
+    37: "A failing tool leaves an outcome, tainted by the tool's words that it quotes.",
+    38: "If the old words are not there, nothing changes.",
 }
 
 

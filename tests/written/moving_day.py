@@ -34,15 +34,15 @@ HEAD = """# Moving day: from files to a server and back
 
 A store in files with a history moves to PostgreSQL while Ann talks; two instances of `memkit serve` serve three users
 under load; one of them and then the database are killed with signal 9; Bob is erased; and in the evening the store
-moves back to files. What it holds then is what one process on one machine would have written. How to set this up is in
+moves back to files. It then holds what one process on one machine would have written. To set this up, see
 [When a team outgrows one machine](back-ends.md).
 
-This page is written from a run with real servers (`python -m tests.written.moving_day`), and a test holds that a run
+This page is written from a run with real servers (`python -m tests.written.moving_day`), and a test checks that a run
 still shows it. `…` stands for ids, times and places.
 """
-TOLD = """Each of {users} clients offers {facts} facts, now to one instance and now to the other, and asks the other
-for each at once. After a third of them the first instance is killed, after two thirds the database, which is started
-again. Whoever gets no answer looks whether the fact is there, and offers it again where it is not.
+TOLD = """Each of {users} clients offers {facts} facts, alternating between the instances, and asks the other one
+for each at once. After a third of them the first instance is killed, after two thirds the database, which is
+restarted. A client that gets no answer checks whether the fact is there, and offers it again if it is not.
 """
 USERS = ("ann", "bob", "cyd")
 THINGS = (
@@ -94,9 +94,9 @@ def _morning(day: Day) -> None:
 
 def _noon(day: Day, server: PostgresOfOurs) -> None:
     day.say("## Noon: it moves while Ann talks\n")
-    day.say("The owner of the database makes the tables. Variables hold the addresses; git never sees one.\n")
+    day.say("The owner of the database creates the tables. Variables hold the addresses; git never sees one.\n")
     day.memkit("backend", "migrate", "--url", server.owner, "--role", ROLE)
-    day.say("Ann's chat was open before the move and goes on after it:\n")
+    day.say("Ann's chat was open before the move and continues after it:\n")
     with _chat(day.store) as talk:
         told = [talk("Remember that my kayak is green.")]
         moved = day.memkit("backend", "move", "--to", "$MEMORY_URL", "--yes", shown=False)
@@ -130,7 +130,7 @@ def _afternoon(day: Day, server: PostgresOfOurs) -> None:
 
 def _evening(day: Day) -> None:
     day.say("## Evening: Bob leaves, and the store goes home\n")
-    day.say("Everything is looked through; what nobody can prove from here is named, so the exit code is 1. Of that:\n")
+    day.say("Everything is scanned; what nobody can prove from here is named, so the exit code is 1. An excerpt:\n")
     erased = day.memkit("memory", "erase", "--user", "bob", "--yes", shown=False).splitlines()
     kept = [line for line in erased if line.startswith(("Removed", "scanned archive", "scanned sessions", "not prov"))]
     day.page.append(block("\n".join(["$ memkit memory erase --user bob --yes", *kept])))

@@ -24,15 +24,15 @@ from . import CHECKOUT
 
 HEAD = """# One day, one store, three programs
 
-Ada talks with `memkit chat`; Codex and opencode, the programs of two vendors, reach the same store over
-[MCP](mcp.md). What each learns the others find, the store's policies hold for all of them, and in the evening the
-whole day is one change to review. A script stands in for the two programs' models and nothing else does; this page is
-written from a run (`python -m tests.written.one_day`), and a test holds that a run still shows it. `…` stands for ids
+Ada talks with `memkit chat`; Codex and opencode, programs from two vendors, reach the same store over
+[MCP](mcp.md). Each finds what the others learn, the store's policies apply to all of them, and in the evening the
+whole day is one change to review. A script replaces the two programs' models and nothing else; this page is written
+from a run (`python -m tests.written.one_day`), and a test checks that a run still shows it. `…` stands for ids
 and times.
 
 The store has two policies of its own: `keep_what_is_there` denies `memory_forget` to everybody, and
-`ask_before_sending` wants a person's yes before `outbox` runs. Both programs' servers are started with
-`--client-taint clean`, the operator's word that nobody else writes into what they read, but for the last one.
+`ask_before_sending` requires a person's yes before `outbox` runs. Both programs' servers, except the last one, are
+started with `--client-taint clean`, the operator's word that nobody else writes into what they read.
 """
 POLICIES = {
     "keep_what_is_there": ("deny", "memory_forget", "A person decides what goes."),

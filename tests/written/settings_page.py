@@ -15,11 +15,11 @@ from . import CHECKOUT
 INTRODUCTION = (
     "# Settings",
     "",
-    "Everything that `memkit.yaml` may say. A flag goes before a variable (`MEMKIT_CONTEXT_MAX_TOKENS` for",
-    "`context.max_tokens`), a variable before `memkit.yaml`, and that before the default. `memkit config show` prints",
-    "what holds and where it came from, `memkit config show KEY` what one means; `memkit config set KEY VALUE`",
-    "changes it in one commit, and `memkit config unset KEY` brings the default back. `make outputs` writes this page",
-    "from the schema of `memkit.yaml` and the defaults.",
+    "Everything that `memkit.yaml` may contain. A flag overrides a variable (`MEMKIT_CONTEXT_MAX_TOKENS` for",
+    "`context.max_tokens`), a variable overrides `memkit.yaml`, and that overrides the default. `memkit config",
+    "show` prints each value in effect and its source, `memkit config show KEY` what a setting means; `memkit",
+    "config set KEY VALUE` changes it in one commit, and `memkit config unset KEY` restores the default. `make",
+    "outputs` writes this page from the schema of `memkit.yaml` and the defaults.",
     "",
 )
 

@@ -23,12 +23,12 @@ from . import CHECKOUT
 
 HEAD = """# Thirty sessions
 
-Ada tells of her family and of a project, in her own words, over thirty conversations; one of them is in German. What
-lasts is drawn as each ends, by a scripted model that stands in for a real one ([by rules](reference-model.md) fewer
-wordings are understood, and English alone); how things [hang together](knowledge.md) is read from that by rules, or
-said by the model where it is no English. Then she asks, corrects, looks, lets memory reflect on a branch, reviews and
-merges, and erases one person. This page is written from a run (`python -m tests.written.thirty_sessions`), and a test
-holds that a run still shows it. `…` stands for ids and times.
+Ada talks about her family and a project, in her own words, over thirty conversations; one of them is in German.
+Lasting facts are drawn as each ends, by a scripted model that stands in for a real one ([rules](reference-model.md)
+understand fewer wordings, and only English); rules read [relations](knowledge.md) from these facts, or the model states
+them if the text is not English. Then she asks, corrects, looks, lets memory reflect on a branch, reviews and merges,
+and erases one person. This page is written from a run (`python -m tests.written.thirty_sessions`), and a test checks
+that a run still shows it. `…` stands for ids and times.
 """
 Relations = Sequence[Mapping[str, str]]
 Piece = str | tuple[str, Relations]
@@ -176,7 +176,7 @@ def play(folder: Path) -> str:
     told.page[-1] = told.page[-1].rstrip("\n") + "\n" + "\n".join(rows) + "\n"
     told.say("## Drawn")
     told.show(told.memkit("graph", "around", "my sister", "--user", "ada", "--mermaid", shown=False), "mermaid")
-    told.say("## Corrected\n\nSomebody else maintains the ledger service now; both answers follow.")
+    told.say("## Corrected\n\nSomebody else maintains the ledger service now; both answers change accordingly.")
     told.memkit("memory", "supersede", told.id_of("The ledger service is maintained by Bogdan"),
                 "The ledger service is maintained by Ioana")  # fmt: skip
     told.memkit("memory", "add", "Ioana lives in Iasi", "--user", "ada")
@@ -191,7 +191,7 @@ def play(folder: Path) -> str:
     assert any("Tom" in one["text"] for one in conclusions)
     told.say(
         "## One person erased\n\n"
-        "Tom goes, with every conclusion that rests on him; the next reflection draws the others anew."
+        "Tom is erased, with every conclusion that rests on him; the next reflection draws the others anew."
     )
     told.memkit("memory", "erase", "--user", "ada", "--about", "Tom", "--dry-run")
     told.memkit("memory", "erase", "--user", "ada", "--about", "Tom", "--yes", shown=False)
