@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -85,13 +85,14 @@ class PostgresOfTheSystem:
         command = [self._programs / program, *map(str, words)]
         subprocess.run(command, check=True, capture_output=True, user=server_user())
 
-    def start(self, *options: str) -> None:
-        """Start it and wait until it answers."""
+    def start(self, *options: str, at: str = "", there: Sequence[str] = ()) -> None:
+        """Start it and wait until it answers; at an address too, where ``there`` runs what has it."""
         import psycopg
 
-        command = [self._programs / "postgres", "-D", self.data, "-p", str(self.port), "-k", self.sockets, "-h", ""]
+        command = [self._programs / "postgres", "-D", self.data, "-p", str(self.port), "-k", self.sockets, "-h", at]
+        user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if server_user() else []
         with (self.sockets / f"log{self.port}").open("ab") as log:
-            self._running = subprocess.Popen([*command, *options], stdout=log, stderr=log, user=server_user())
+            self._running = subprocess.Popen([*there, *user, *map(str, command), *options], stdout=log, stderr=log)
         for _ in range(600):
             with suppress(psycopg.OperationalError), psycopg.connect(self.owner):
                 return

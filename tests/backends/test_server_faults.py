@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from memkit.runtime.backends import postgres_server
 from memkit.runtime.backends.interface import ARCHIVES, Instance, address
 from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.backends.schema import migrate
@@ -42,7 +45,9 @@ def test_another_primary_takes_over(tmp_path: Path) -> None:
         try:
             first.start()
             with_memory(first)
-            first.run("pg_basebackup", "-D", second.data, "-h", folder, "-p", 5432, "-U", "postgres", "-R")
+            first.run(
+                "pg_basebackup", "-D", second.data, "-h", folder, "-p", 5432, "-U", "postgres", "-R", "-c", "fast"
+            )
             second.start()
             with psycopg.connect(first.owner, autocommit=True) as connection:
                 connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
@@ -63,6 +68,50 @@ def test_another_primary_takes_over(tmp_path: Path) -> None:
         finally:
             first.end()
             second.end()
+
+
+@pytest.fixture
+def cable() -> Iterator[tuple[str, list[str], list[str]]]:
+    """Give an address behind a cable, what runs a program there, and what cuts the cable."""
+    name, net = f"mk{os.getpid()}", f"10.{os.getpid() // 250 % 250}.{os.getpid() % 250}"
+    there = ["ip", "netns", "exec", name]
+    steps = [
+        ["ip", "netns", "add", name],
+        ["ip", "link", "add", f"{name}a", "type", "veth", "peer", "name", f"{name}b", "netns", name],
+        ["ip", "addr", "add", f"{net}.1/24", "dev", f"{name}a"], ["ip", "link", "set", f"{name}a", "up"],
+        [*there, "ip", "addr", "add", f"{net}.2/24", "dev", f"{name}b"],
+        [*there, "ip", "link", "set", f"{name}b", "up"],
+    ]  # fmt: skip
+    try:
+        if shutil.which("ip") is None or any(subprocess.run(step, check=False).returncode for step in steps):
+            pytest.skip("only root may make a network of its own, by iproute2")
+        yield f"{net}.2", there, [*there, "ip", "link", "set", f"{name}b", "down"]
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+def test_a_machine_that_vanishes_is_given_up_for_another_one(
+    cable: tuple[str, list[str], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody closes a connection to a machine without power: its silence is noticed, and the next address asked."""
+    at, there, cut = cable
+    monkeypatch.setattr(postgres_server, "WAITS", {"connect_timeout": 2, "tcp_user_timeout": 1_000})
+    with short_folder() as folder:
+        server = PostgresOfTheSystem(folder / "a", 5432, folder)
+        server.run("initdb", "-D", server.data, "-U", "postgres", "-A", "trust", "--no-sync")
+        with (server.data / "pg_hba.conf").open("a") as rules:
+            rules.write("host all all 10.0.0.0/8 trust\n")
+        server.start(at=at, there=there)
+        try:
+            with_memory(server)
+            url = f"postgresql://{ROLE}@/postgres?host={at},{folder}"
+            with opened(url, tmp_path / "w") as archive:
+                acknowledged = [str(archive.offer(Draft("The kettle is blue"), Origin("person", "ann")).id)]
+                subprocess.run(cut, check=True)
+                acknowledged.append(str(archive.offer(Draft("The lamp stands outside"), Origin("person", "ann")).id))
+                require_all_once(archive, acknowledged)
+        finally:
+            server.end()
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 import psycopg
 from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from ..memory.record.lines import InvalidRecord, StoreFull, StoreLocked
@@ -26,9 +27,17 @@ from .interface import BackendAway, BackendUnfit, masked, without_secrets
 from .schema import require_version, version_of
 
 Answer = TypeVar("Answer")
+WAITS = {
+    "connect_timeout": 10, "tcp_user_timeout": 10_000, "keepalives_idle": 5, "keepalives_interval": 2,
+    "keepalives_count": 3,
+}  # fmt: skip
+"""Seconds, and milliseconds, after which a silent machine counts as gone, unless the URL says otherwise.
+
+Left to itself the kernel waits a quarter of an hour, or hours if nothing was sent. A slow server still acknowledges.
+"""
 PATIENCE = 15.0
 """Seconds within which an absent or starting server may come up, and a connection may become free."""
-CONNECT_SECONDS, LOCK_SECONDS = 10, 30
+LOCK_SECONDS = 30
 MOST_CONNECTIONS = 10
 """The most queries of a process that a server handles at once; further ones wait."""
 IDLE_SECONDS = 600.0
@@ -75,14 +84,16 @@ class PostgresServer:
             BackendAway: The server stays unreachable, or refuses access.
             BackendUnfit: The tables are not ours, or the role may not use them.
         """
-        deadline, pause = time.monotonic() + PATIENCE, 0.05
+        deadline, pause, was_lost = time.monotonic() + PATIENCE, 0.05, False
         while True:
             try:
-                answer = self._translated(lambda: ask(self._open(deadline)))
+                answer = self._translated(ask, deadline)
                 self._leave()
                 return answer
             except ConnectionLost as lost:
                 self._renew()
+                if self._served and not was_lost:  # a machine that is gone is noticed late
+                    deadline, was_lost = time.monotonic() + PATIENCE, True
                 if time.monotonic() > deadline or not (self._served or lost.may_come):
                     raise BackendAway(
                         f"PostgreSQL at {self.shown} cannot be reached: {lost.told} Nothing is lost; try again."
@@ -136,10 +147,10 @@ class PostgresServer:
         self._served = True
         return self._connection
 
-    def _translated(self, ask: Callable[[], Answer]) -> Answer:
+    def _translated(self, ask: Callable[[psycopg.Connection[Any]], Answer], deadline: float) -> Answer:
         """Return the result of ``ask``; the server's errors become errors that somebody can act on."""
         try:
-            return ask()
+            return ask(self._open(deadline))
         except psycopg.Error as error:
             self.drop()  # this also ends the transaction that failed
             raise self._explained(error) from None
@@ -222,8 +233,9 @@ class _ServerPool:
         self._is_checked = not serves
         """Whether the tables are known to be of this version."""
         more = {
-            "autocommit": True, "connect_timeout": CONNECT_SECONDS, "application_name": "memkit",
-            "client_encoding": "utf8", "prepare_threshold": None, "options": f"-c lock_timeout={LOCK_SECONDS}s",
+            "autocommit": True, "application_name": "memkit", "client_encoding": "utf8", "prepare_threshold": None,
+            "options": f"-c lock_timeout={LOCK_SECONDS}s",
+            **{name: wait for name, wait in WAITS.items() if name not in conninfo_to_dict(url)},
         }  # fmt: skip
         self._pool = ConnectionPool(
             url, connection_class=_PooledConnection, kwargs=more, min_size=0, max_size=MOST_CONNECTIONS, open=True,
@@ -278,6 +290,8 @@ class _ServerPool:
             if refusal := _PooledConnection.take_refusal(self._url):
                 raise refusal
             if time.monotonic() > deadline:
+                if self._pool.get_stats()["pool_size"] < MOST_CONNECTIONS:
+                    raise psycopg.OperationalError("it does not answer")
                 raise psycopg.OperationalError(f"all {MOST_CONNECTIONS} connections of this process are in use")
 
     def give_back(self, connection: _PooledConnection) -> None:
