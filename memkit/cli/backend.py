@@ -21,25 +21,22 @@ def status(front: Front) -> None:
     """Say where long-term memory and the short-lived tiers are stored, and whether they respond; show no password."""
     from memkit.use_cases.backend import backend_status
 
-    found = backend_status(front.workspace)
-    archive = {"kind": found.archive.kind, "url": found.archive.url, "records": found.archive.records}
-    data = {
-        "archive": archive | {"heads": found.archive.heads},
-        "working": {"kind": found.working.kind, "url": found.working.url},
-        "ok": found.ok,
-    }
+    archive, working = backend_status(front.workspace)
+    where = {"kind": archive.kind, "url": archive.url, "records": archive.records, "heads": archive.heads}
+    ok = working.fault is None
+    data = {"archive": where, "working": {"kind": working.kind, "url": working.url}, "ok": ok}
     lines = [
         ListRow(
             ListCell("archive", "aside"),
-            ListCell(f"{_place(found.archive)}, {counted(found.archive.records or 0, 'record')}"),
+            ListCell(f"{_place(archive)}, {counted(archive.records or 0, 'record')}"),
         ),
-        ListRow(ListCell("working", "aside"), ListCell(_place(found.working))),
+        ListRow(ListCell("working", "aside"), ListCell(_place(working))),
     ]
-    findings = [diagnostic(fault.code, str(fault))] if (fault := found.working.fault) else []
-    for code, tier in (("role", found.archive), ("eviction", found.working)):
+    findings = [diagnostic(fault.code, str(fault))] if (fault := working.fault) else []
+    for code, tier in (("role", archive), ("eviction", working)):
         if tier.remark:
             findings.append(diagnostic(code, tier.remark, severity="warning"))
-    front.answer(data, [*lines, *(one["message"] for one in findings)], ok=found.ok, diagnostics=findings)
+    front.answer(data, [*lines, *(one["message"] for one in findings)], ok=ok, diagnostics=findings)
 
 
 def _place(tier: TierPlace) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -135,15 +135,11 @@ def execution_options(command: Callable[..., None]) -> Callable[..., None]:
         user_option,
     ]
 
-    def gathered(
-        *args: Any, run: bool, dry_run: bool, resume: str | None, max_replans: int, observe: str | None,
-        run_dir: Path | None, assume: str | None, manual: str, jsonl: bool, pairs: tuple[str, ...], user: str | None,
-        **more: Any,
-    ) -> None:  # fmt: skip
-        context = read_pairs(pairs, "--context")
-        wish = Wish(run, dry_run, resume, max_replans, observe, run_dir, assume, manual, jsonl, user, context)
+    def gathered(*args: Any, pairs: tuple[str, ...], **given: Any) -> None:
+        asked = {one.name: given.pop(one.name) for one in fields(Wish) if one.name != "context"}
+        wish = Wish(**asked, context=read_pairs(pairs, "--context"))
         wish.refuse_contradictions()
-        command(*args, wish=wish, **more)
+        command(*args, wish=wish, **given)
 
     wrapped: Callable[..., None] = update_wrapper(gathered, command)
     for option in reversed(options):

@@ -43,21 +43,8 @@ class TierPlace:
     """A remark about a setting that a person may want to change."""
 
 
-@dataclass(frozen=True)
-class BackendStatus:
-    """Where memory is stored, and whether it is reachable."""
-
-    archive: TierPlace
-    working: TierPlace
-
-    @property
-    def ok(self) -> bool:
-        """Return whether every tier is reachable."""
-        return self.working.fault is None
-
-
-def backend_status(workspace: Workspace) -> BackendStatus:
-    """Return where memory is stored; an unreachable archive is an error, an unreachable short-lived tier a remark."""
+def backend_status(workspace: Workspace) -> tuple[TierPlace, TierPlace]:
+    """Return where the archive and the short-lived tiers are stored; an archive that cannot be reached is an error."""
     where = place_of(workspace, "archive")
     archive = workspace.archive
     heads = {writer: {"count": head["count"], "root": head["root"]} for writer, head in archive.own_heads().items()}
@@ -67,7 +54,7 @@ def backend_status(workspace: Workspace) -> BackendStatus:
         if where.url
         else TierPlace(where.kind, None, archive.record_count(), heads)
     )
-    return BackendStatus(place, _working_place(place_of(workspace, "working")))
+    return place, _working_place(place_of(workspace, "working"))
 
 
 def _working_place(where: BackendAddress) -> TierPlace:

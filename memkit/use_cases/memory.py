@@ -51,7 +51,7 @@ HOW_TO_AGREE = "Once the user agrees: memkit consent grant --user NAME"
 
 def decision_data(decision: Decision, **more: Any) -> dict[str, Any]:
     """Return a decision as ``--json`` prints it, with ``more`` beside it."""
-    reasons = [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
+    reasons = [reason._asdict() for reason in decision.reasons]
     return {"decision": decision.decision, "id": decision.id, "reasons": reasons, **more}
 
 

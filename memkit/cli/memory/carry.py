@@ -31,7 +31,6 @@ from memkit.interchange.formats import FORMATS, format_of
 from memkit.interchange.interface import ImportSource, Passed, Unfit, Wishes
 from memkit.privacy.scan import WENT_WITH_KEY
 from memkit.runtime.host.terminal import counted, harmless, is_able_terminal, listed, one_line
-from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import TYPES
 from memkit.store.files import WrittenPlaces, whole_file
 
@@ -221,7 +220,8 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
         "counts": counts,
         "refused": [_unfit(unfit) for unfit in imported.refused],
         "quarantined": [
-            {"line": line, "id": decision.id, "reasons": _reasons(decision)} for line, decision in imported.quarantined
+            {"line": line, "id": decision.id, "reasons": [one._asdict() for one in decision.reasons]}
+            for line, decision in imported.quarantined
         ],
         "not_imported": [
             {"what": item.what, "why": item.why, "line": item.line, "count": item.count} for item in imported.passed
@@ -296,11 +296,7 @@ def _passed_lines(passed: Iterable[Passed]) -> Iterator[str]:
 
 
 def _unfit(unfit: Unfit) -> dict[str, Any]:
-    return {"line": unfit.line, "reasons": [{"code": one.code, "message": one.message} for one in unfit.reasons]}
-
-
-def _reasons(decision: Decision) -> list[dict[str, str]]:
-    return [{"code": reason.code, "message": reason.message} for reason in decision.reasons]
+    return {"line": unfit.line, "reasons": [one._asdict() for one in unfit.reasons]}
 
 
 def _finding(unfit: Unfit) -> Diagnostic:
