@@ -24,7 +24,7 @@ def opened(root: Path, count: int) -> tuple[ArchivalStore, Vocabulary]:
 
 
 def add_seconds(store: ArchivalStore, vocabulary: Vocabulary) -> float:
-    """Add one record through the write gate and return how long it took until it was on disk."""
+    """Add one record through the write gate and return the time until it was on disk."""
     draft = Draft(text=vocabulary.text())
     started = time.perf_counter()
     store.offer(draft, Origin(actor="person", user_id=USER))
@@ -32,7 +32,7 @@ def add_seconds(store: ArchivalStore, vocabulary: Vocabulary) -> float:
 
 
 def imported_a_second(texts: list[str], *, together: bool) -> float:
-    """Return how many records of an import go into a store in a second of this process's processor time."""
+    """Return how many records per second of this process's processor time an import adds to a store."""
     origin = Origin(actor="import", user_id=USER, taint=("import:bench",))
     with tempfile.TemporaryDirectory() as folder, ArchivalStore(folder) as store:
         started = time.process_time()

@@ -1,6 +1,6 @@
-"""Kill instances and the server of an archive in PostgreSQL, and read through every way for what is another's.
+"""Kill instances and the server of an archive in PostgreSQL, and read in every way to find another user's texts.
 
-The columns are what was found and what is allowed: acknowledged lines that are lost, lines that stand twice, and texts
+The columns are what was found and what is allowed: acknowledged lines that are lost, duplicated lines, and texts
 of another user among 10,000 reads by search, list, get, export, key, look back and raw SQL of the role that serves.
 """
 
@@ -29,7 +29,7 @@ USERS = ("ann", "bob", "eve")
 
 
 def writes(url: str, folder: str, mark: str, told: Connection) -> None:
-    """Offer facts about three users without end, and tell the id of each that was acknowledged."""
+    """Offer facts about three users endlessly, and report the id of each that was acknowledged."""
     with instance(url, Path(folder)) as archive:
         number = 0
         while True:
@@ -45,15 +45,15 @@ def writes(url: str, folder: str, mark: str, told: Connection) -> None:
 
 
 def killed(url: str, server: Path, folder: Path, kills: int, alive: float, chance: random.Random) -> dict[str, int]:
-    """Kill instances, and each 25th time the server, while two of them write; return what was lost and what doubled.
+    """Kill instances, and every 25th time the server, while two of them write; return what was lost and duplicated.
 
     Args:
-        url: For the role that serves.
+        url: The URL for the role that serves.
         server: The folder of the server.
         folder: Where the instances are.
-        kills: How often.
-        alive: Seconds that they live at most, beyond a tenth of one.
-        chance: When each dies.
+        kills: The number of kills.
+        alive: The most seconds that they live, beyond a tenth of one.
+        chance: Decides when each dies.
     """
     context = multiprocessing.get_context("fork")
     acknowledged: list[str] = []
@@ -92,7 +92,7 @@ def killed(url: str, server: Path, folder: Path, kills: int, alive: float, chanc
 
 
 def restarted(data: Path, pg_ctl: Path) -> None:
-    """Start a server that was killed, once the last of its children has seen that."""
+    """Start a killed server, once the last of its children has noticed."""
     import subprocess
 
     owner = data.stat().st_uid
@@ -106,7 +106,7 @@ def restarted(data: Path, pg_ctl: Path) -> None:
 
 
 def canaries(url: str, folder: Path, reads: int, chance: random.Random) -> int:
-    """Read by every way as one of fifty users; return how often a text of another one was among what came back."""
+    """Read in every way as one of fifty users; return how often another user's text was among the results."""
     users = [f"user{number}" for number in range(50)]
     with instance(url, folder) as archive:
         for user in users:
@@ -125,7 +125,7 @@ def canaries(url: str, folder: Path, reads: int, chance: random.Random) -> int:
 
 
 def read(archive: ArchivalStore, raw: psycopg.Connection, user: str, other_id: str, way: int) -> list[str]:
-    """Return what one way of reading tells a user."""
+    """Return the result of one way of reading, as a user."""
     match way:
         case 0:
             return [hit.text for hit in archive.search("canary song sings", user_id=user, k=50).hits]

@@ -59,7 +59,7 @@ def database() -> Iterator[tuple[str, str]]:
 
 
 def migrated(owner: str) -> str:
-    """Make the tables and the role that serves, and return the URL for it."""
+    """Create the tables and the role that serves, and return the URL for it."""
     with psycopg.connect(owner, autocommit=True) as connection:
         connection.execute("CREATE ROLE app LOGIN")
         migrate(connection, "app")
@@ -74,7 +74,7 @@ def instance(url: str, folder: Path) -> ArchivalStore:
 
 
 def timed(deed: Callable[[int], object], times: int) -> float:
-    """Return the median of milliseconds that ``deed`` takes, after a few that do not count."""
+    """Return the median milliseconds of ``deed``, after a few warm-up calls."""
     took = []
     for number in range(-5, times):
         began = time.perf_counter()
@@ -84,25 +84,25 @@ def timed(deed: Callable[[int], object], times: int) -> float:
 
 
 def words(number: int, of: str = "") -> list[str]:
-    """Return four words out of three thousand, the same for the same fact."""
+    """Return four of three thousand words, the same for the same fact."""
     mark = hashlib.blake2b(f"{of}/{number}".encode(), digest_size=8).digest()
     return [f"{SYLLABLES[n % 55]}{SYLLABLES[n // 55 % 55]}" for n in struct.unpack("<4H", mark)]
 
 
 def fact(number: int, of: str = "") -> str:
-    """Return a text that no other one repeats."""
+    """Return a unique text."""
     one, two, three, four = words(number, of)
     return f"{one.title()} told us that {two} {three} goes with {four} in week {number}"
 
 
 def question(number: int, of: str) -> str:
-    """Return what somebody asks about a fact."""
+    """Return a question about a fact."""
     one, two, three, _ = words(number, of)
     return f"What did {one.title()} say about {two} {three}?"
 
 
 def embed(texts: list[str]) -> list[list[float]]:
-    """Return vectors of words, made on the spot: what a model costs is nobody's here."""
+    """Return vectors of words, computed on the spot: the cost of a model is not measured here."""
     found = []
     for text in texts:
         vector = [0.0] * DIMENSIONS
@@ -113,7 +113,7 @@ def embed(texts: list[str]) -> list[list[float]]:
 
 
 def server_seconds(owner: str) -> float:
-    """Return the seconds of processor that a server and all of its children have used."""
+    """Return the processor seconds used by a server and all of its children."""
     folder = Path(unquote(parse_qs(urlsplit(owner).query)["host"][0]))
     postmaster, ticks = int((folder / "postmaster.pid").read_text().split()[0]), 0
     for path in Path("/proc").glob("[0-9]*/stat"):
@@ -128,7 +128,7 @@ def server_seconds(owner: str) -> float:
 
 @contextmanager
 def lock_waits(owner: str) -> Iterator[list[bool]]:
-    """Look twenty times a second whether anybody waits for a lock of somebody else; yield what was seen."""
+    """Check twenty times a second whether anybody waits for another's lock; yield the results."""
     seen, is_over = list[bool](), threading.Event()
 
     def look() -> None:
@@ -147,7 +147,7 @@ def lock_waits(owner: str) -> Iterator[list[bool]]:
 
 
 def processor(owner: str, deed: Callable[[int], object], times: int) -> float:
-    """Return the milliseconds of processor that ``deed`` takes here and on the server."""
+    """Return the processor milliseconds of ``deed`` here and on the server."""
     before = time.process_time() + server_seconds(owner)
     for number in range(times):
         deed(number)
@@ -155,7 +155,7 @@ def processor(owner: str, deed: Callable[[int], object], times: int) -> float:
 
 
 def writes(url: str, folder: str, name: str, count: int) -> tuple[float, float]:
-    """Write from a process of its own; return the seconds of the clock and of its processor that it took."""
+    """Write from a separate process; return its seconds of the clock and of its processor."""
     with instance(url, Path(folder)) as archive:
         archive.offer(Draft(fact(-1, name)), Origin("person", name))
         began, used = time.perf_counter(), time.process_time()
@@ -165,7 +165,7 @@ def writes(url: str, folder: str, name: str, count: int) -> tuple[float, float]:
 
 
 def inserts(owner: str, name: str, count: int, rest: float) -> float:
-    """Insert and commit from a process of its own, and notify when ``rest`` seconds went by; return the seconds."""
+    """Insert and commit from a separate process, and notify after ``rest`` seconds; return the seconds."""
     with psycopg.connect(owner) as connection:
         began = told = time.perf_counter()
         for number in range(count):
@@ -234,7 +234,7 @@ def adds(owner: str, url: str, folder: Path, count: int) -> Iterator[dict[str, o
 
 
 def searches(owner: str, url: str, folder: Path, users: int, records: int) -> Iterator[dict[str, object]]:
-    """Compare searches of one user while there are few others and while there are many, and a cold one."""
+    """Compare searches of one user with few and with many other users, and a cold one."""
     from langgraph.store.base import PutOp
     from langgraph.store.postgres import PostgresStore
 
@@ -287,7 +287,7 @@ def searches(owner: str, url: str, folder: Path, users: int, records: int) -> It
 
 
 def cold(url: str, folder: Path, records: int) -> Iterator[dict[str, object]]:
-    """Time the first search of a user who has many records."""
+    """Time the first search of a user with many records."""
     fill(url, folder / "c", range(7_000, 7_001), records)
     with instance(url, folder / "cold") as archive:
         archive.search("rain", user_id="nobody")
@@ -299,7 +299,7 @@ def cold(url: str, folder: Path, records: int) -> Iterator[dict[str, object]]:
 
 
 def stage(folder: Path, users: range, records: int) -> ArchivalStore:
-    """Write users with records into files, past the gate."""
+    """Write users with records into files, bypassing the gate."""
     from memkit.runtime.memory.log.log import linked
     from memkit.runtime.memory.record.lines import encode_line, new_id
 
@@ -317,7 +317,7 @@ def stage(folder: Path, users: range, records: int) -> ArchivalStore:
 
 
 def fill(url: str, folder: Path, users: range, records: int) -> float:
-    """Bring users with records, from files, and return the lines a second."""
+    """Move users with records from files, and return the lines per second."""
     source = folder / f"from{users.start}"
     with stage(source, users, records) as archive:
         log = open_archive(address(url, ARCHIVES), Instance(source, utc_now, lambda event: None))
@@ -330,7 +330,7 @@ def fill(url: str, folder: Path, users: range, records: int) -> float:
     return passage.lines / took
 
 
-# Of its own memory the most at a time: what getrusage says includes that of the process which started it.
+# The peak of its own memory: getrusage includes that of the process which started it.
 CHILD = """
 import sys, time
 from memkit.cli.main import run
@@ -342,7 +342,7 @@ print(f"\\n{code} {time.perf_counter() - began} {time.process_time()} {peak}")
 
 
 def moves(url: str, folder: Path, records: int) -> Iterator[dict[str, object]]:
-    """Move a store there and back by the command, with all its proofs, and compare what every user exports."""
+    """Move a store there and back by the command, with all its proofs, and compare every user's export."""
     store = folder / "moved"
     given = {name: f"{name}@example.org" for role in ("AUTHOR", "COMMITTER") for name in
              (f"GIT_{role}_NAME", f"GIT_{role}_EMAIL")}  # fmt: skip
@@ -376,7 +376,7 @@ def moves(url: str, folder: Path, records: int) -> Iterator[dict[str, object]]:
 
 
 def neighbours(owner: str, url: str, folder: Path, records: int) -> dict[str, object]:
-    """Compare what the index of neighbours finds with what comparing all vectors finds."""
+    """Compare the results of the approximate index with a comparison of all vectors."""
     import numpy
 
     from memkit.runtime.backends import schema
@@ -415,7 +415,7 @@ def neighbours(owner: str, url: str, folder: Path, records: int) -> dict[str, ob
 
 
 def back(url: str, folder: Path) -> dict[str, object]:
-    """Bring everything back to files."""
+    """Move everything back to files."""
     (folder / "b").mkdir()
     log = open_archive(address(url, ARCHIVES), Instance(folder / "b", utc_now, lambda event: None))
     began, passage = time.perf_counter(), Passage(log, parts=False, key=None)

@@ -48,7 +48,7 @@ print(json.dumps(found))
 
 
 def measured(checkout: Path, count: int) -> dict[str, float]:
-    """Return the milliseconds of each thing, done with the memkit of a checkout in a store of its own."""
+    """Return the milliseconds of each operation, with the memkit of a checkout in a store of its own."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTHONPATH": str(checkout), "MEMKIT_KEYS": f"{folder}/keys"}
         words = [sys.executable, "-c", WORK, f"{folder}/store", str(count)]

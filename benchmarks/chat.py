@@ -1,7 +1,7 @@
 """Time a turn of a chat without its model: in small and large stores, at the beginning and the end of a long session.
 
-A turn is a question that the model answers at once, so that what is timed is the loop: consent, constraints, warnings,
-policies, the prompt, the account, turns, journal and the session's file. Syncs are counted, and their time taken off.
+A turn is a question that the model answers at once, so that only the loop is timed: consent, constraints, warnings,
+policies, the prompt, the account, turns, journal and the session's file. Syncs are counted, and their time subtracted.
 The peer is a LangGraph agent with its SQLite checkpointer and store, which searches the store and answers as much.
 """
 
@@ -30,11 +30,11 @@ from memkit.workspace import open_workspace
 
 WARM = 5
 MOST = 12
-"""Milliseconds that a turn may take besides its model, recall included."""
+"""The most milliseconds that a turn may take besides its model, including recall."""
 
 
 class AtOnce:
-    """A model that answers without thinking."""
+    """A model that answers immediately."""
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         """Return the answer."""
@@ -49,7 +49,7 @@ class Syncs:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count while the block runs."""
+        """Count during the block."""
         real = os.fsync
 
         def fsync(descriptor: Any) -> None:
@@ -66,14 +66,14 @@ class Syncs:
 
 
 def opened(root: Path, records: int) -> ReferenceAgent:
-    """Return an agent over a store of so many records, whose user agreed to be remembered."""
+    """Return an agent over a store of ``records`` records, whose user agreed to be remembered."""
     make_store(root)
     write_store(root, records)
 
     def at_once(parts: Parts) -> Parts:
         return Parts(**{**vars(parts), "model": AtOnce()})
 
-    # Records of writers whom nobody trusted would be found and not shown.
+    # Records of untrusted writers would be found but not shown.
     os.environ[VARIABLE] = Trust(root).demands().digest
     agent = open_chat(open_workspace(root), Setting(USER, "bench"), adapt=at_once)
     agent.consent.record(True)
@@ -81,22 +81,22 @@ def opened(root: Path, records: int) -> ReferenceAgent:
 
 
 def about_nothing(number: int) -> str:
-    """Return a question of which no store here holds a word."""
+    """Return a question that shares no word with any store here."""
     return f"What did I say about the harbour, the boat and number {number}?"
 
 
 class TurnCost(NamedTuple):
-    """What a turn took, or the medians of many."""
+    """The cost of a turn, or the medians of many."""
 
     milliseconds: float
-    """Of the clock, besides its syncs."""
+    """Wall time, without its syncs."""
     syncs: float
     processor: float
-    """Milliseconds of this process, which others on the machine lengthen less."""
+    """Processor milliseconds of this process, which other load on the machine affects less."""
 
 
 def turn_cost(step: Callable[[str], object], said: str) -> TurnCost:
-    """Return what one turn took."""
+    """Return the cost of one turn."""
     syncs = Syncs()
     started, used = time.perf_counter(), time.process_time()
     with syncs.counted():
@@ -108,13 +108,13 @@ def turn_cost(step: Callable[[str], object], said: str) -> TurnCost:
 def median_turn(
     step: Callable[[str], object], turns: int, first: int = 0, say: Callable[[int], str] = about_nothing
 ) -> TurnCost:
-    """Return the medians of so many turns."""
+    """Return the medians of ``turns`` turns."""
     found = [turn_cost(step, say(first + number)) for number in range(turns)]
     return TurnCost(*map(statistics.median, zip(*found, strict=True)))
 
 
 def peer(root: Path, records: int) -> Callable[[str], object] | None:
-    """Return a turn of a LangGraph agent with SQLite checkpoints and a SQLite store; None where it is not installed."""
+    """Return a turn of a LangGraph agent with SQLite checkpoints and a SQLite store; None if it is not installed."""
     try:
         import sqlite3
 
@@ -164,7 +164,7 @@ def by_size(small: int, large: int, turns: int) -> Iterator[dict[str, Any]]:
 
 
 def by_length(turns: int, window: int) -> Iterator[dict[str, Any]]:
-    """Yield how a turn at the end of a long session compares with one near its beginning, in time and memory."""
+    """Yield the comparison of a turn at the end of a long session with one near its beginning, in time and memory."""
     with tempfile.TemporaryDirectory() as folder:
         agent = opened(Path(folder) / "store", 1_000)
         median_turn(agent.step, 100 - window)

@@ -1,9 +1,9 @@
-"""Measure what a model's help costs: proposals that should not be taken, and questions on a second pass.
+"""Measure the cost of a model's help: proposals that should not be accepted, and questions on a second pass.
 
-The peer of the first figure takes every answer that fits the schema and names operators with the right number of
+The peer of the first figure accepts every answer that fits the schema and names operators with the right number of
 arguments, which is what checking a structured output amounts to. The peer of the others remembers, as the paper's
-first version could, what was answered for exactly this task in exactly this state. Both passes ask the reference
-model, which finds subtasks by trying; problems of the second pass are the first ones, or others of the same domain.
+first version could, the answer for exactly this task in exactly this state. Both passes ask the reference
+model, which finds subtasks by search; problems of the second pass are the first ones, or others of the same domain.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpe
 SEED = 7
 PLACES = ("depot", "mill", "port", "isle")
 BARE = Domain.from_data({**DOMAIN.to_data(), "methods": []})
-"""The same domain before anybody wrote a method."""
+"""The same domain without any methods."""
 
 
 class SaysOnly:
@@ -43,7 +43,7 @@ class SaysOnly:
 
 
 class Counted:
-    """A model that counts what it is asked, and how often it is asked the same."""
+    """A model that counts its questions, and how many of them are repeated."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -61,7 +61,7 @@ class Counted:
 
 
 def taken(answer: Any) -> bool:
-    """Return whether the planner takes a proposal."""
+    """Return whether the planner accepts a proposal."""
     asking = HTNPlanner(
         domain=DOMAIN, learned=[LEARNED], llm_decompose=Consultation(AskedModel(SaysOnly(answer)), rounds=1)
     )
@@ -81,7 +81,7 @@ def fits_schema(answer: Any) -> bool:
 
 
 def problems(count: int, chance: random.Random) -> list[Problem]:
-    """Return errands in one town: other parcels and places each time, one to three of them in a row."""
+    """Return errands in one town: different parcels and places each time, one to three of them in a row."""
     roads = [f"road {one} {other}" for one, other in (("depot", "mill"), ("mill", "port"), ("port", "isle"))]
     roads += [" ".join(["road", *reversed(each.split()[1:])]) for each in roads]
     found = []
@@ -96,7 +96,7 @@ def problems(count: int, chance: random.Random) -> list[Problem]:
 
 
 def solve(given: Sequence[Problem], learned: Sequence[Method], model: Counted) -> list[Method]:
-    """Return what is known after solving problems one after the other, each in a planner of its own."""
+    """Return what is known after solving problems one after another, each with a new planner."""
     known = list(learned)
     for problem in given:
         planner = HTNPlanner(domain=BARE, learned=known, llm_decompose=model)
@@ -107,7 +107,7 @@ def solve(given: Sequence[Problem], learned: Sequence[Method], model: Counted) -
 
 
 def remembering(*passes: Sequence[Problem]) -> list[int]:
-    """Return how often a model is asked in each pass where answers are remembered and nothing is learned."""
+    """Return how often a model is asked in each pass if answers are remembered and nothing is learned."""
     model, counts = Counted(), [0]
     for problem in (problem for given in passes for problem in given):
         HTNPlanner(domain=BARE, llm_decompose=model).solve_problem(problem)
@@ -117,7 +117,7 @@ def remembering(*passes: Sequence[Problem]) -> list[int]:
 
 
 def measure(count: int) -> Iterator[dict[str, Any]]:
-    """Yield a row for each figure; ``fewer`` is against the first pass."""
+    """Yield a row for each figure; ``fewer`` is relative to the first pass."""
     hostile = [answer for _, answer in cases()]
     ours, peer = sum(map(taken, hostile)), sum(map(fits_schema, hostile))
     yield _row(f"proposals taken of {len(hostile)} that should not be", ours, peer)

@@ -1,7 +1,7 @@
-"""Measure the analysis of policies: 500 of them, mixed as people write them, and where every pair has to be compared.
+"""Measure the analysis of policies: 500 of them, mixed as people write them, and where every pair must be compared.
 
-Each row is one case: ``{case, ours, peer, ratio}``, in seconds of this process, so that a busy machine tells the same;
-the peer is the limit that a case is held to.
+Each row is one case: ``{case, ours, peer, ratio}``, in processor seconds of this process, so that load does not matter;
+the peer is the case's limit.
 Run with ``--json`` for one JSON array, without it for a table.
 """
 
@@ -55,7 +55,7 @@ def _mixed(number: int, chance: random.Random) -> dict[str, Any]:
 
 
 def apart(count: int) -> list[dict[str, Any]]:
-    """Return policies about one tool, half of them allowing and half denying, of which no two meet."""
+    """Return policies about one tool, half of them allowing and half denying, no two of which overlap."""
     return [
         policy(f"p{number}", "allow" if number % 2 else "deny", {"tool": "read", "args.path": f"/data/{number:04}/*"})
         for number in range(count)
@@ -63,7 +63,7 @@ def apart(count: int) -> list[dict[str, Any]]:
 
 
 def duplicates(count: int) -> list[dict[str, Any]]:
-    """Return policies that all say the same."""
+    """Return equivalent policies."""
     return [
         policy(f"p{number}", "deny", {"tool": "bash", "args.command": {"shell": {"program": "rm"}}})
         for number in range(count)
@@ -71,7 +71,7 @@ def duplicates(count: int) -> list[dict[str, Any]]:
 
 
 def seconds(policies: list[dict[str, Any]]) -> float:
-    """Return how long the analysis of a set takes."""
+    """Return the time of the analysis of a set."""
     start = time.process_time()
     find_conflicts(policies)
     return time.process_time() - start

@@ -1,9 +1,9 @@
 # ruff: noqa: SIM905 (lists of words read better as text)
-"""What a consolidation of 1,000 records keeps, by a checklist of the facts that they tell, and how long it becomes.
+"""What a consolidation of 1,000 records keeps, by a checklist of the facts in them, and the length of the result.
 
-The records are what agents note of 48 sessions: each fact in a sentence of its own wording, about a third of them
-told again in other words around the same ones, some two in a sentence, and courtesies that tell nothing. A fact counts
-as kept where one line of what is live holds every word of it that tells something.
+The records are agents' notes on 48 sessions: each fact in a sentence of its own wording, about a third of them
+repeated in other words around the same ones, some two in a sentence, and courtesies without content. A fact counts
+as kept if one live line contains all of its significant words.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ COURTESIES = (
 
 
 def told(chance: random.Random) -> tuple[str, str]:
-    """Return a fact, and who it is about: a predicate of the user, or a sentence of its own."""
+    """Return a fact, and its subject: a predicate of the user, or a complete sentence."""
     words = {
         "name": chance.choice(NAMES), "place": chance.choice(PLACES), "thing": chance.choice(THINGS),
         "project": chance.choice(PROJECTS), "number": str(chance.randrange(2, 60)),
@@ -56,14 +56,14 @@ def told(chance: random.Random) -> tuple[str, str]:
 
 
 def worded(fact: str, who: str, chance: random.Random) -> str:
-    """Return a fact as an agent notes it."""
+    """Return a fact as an agent would note it."""
     if who:
         return chance.choice(FRAMES).format(did=fact)
     return (text := chance.choice(AROUND).format(told=fact))[:1].upper() + text[1:]
 
 
 def session(chance: random.Random) -> tuple[list[str], list[str]]:
-    """Return the notes of a session, and the facts that they tell."""
+    """Return the notes of a session, and the facts in them."""
     facts = list(dict.fromkeys(told(chance) for _ in range(15)))
     notes = [worded(*fact, chance) for fact in facts]
     both = [did for did, who in facts if who]
@@ -77,7 +77,7 @@ def session(chance: random.Random) -> tuple[list[str], list[str]]:
 
 
 def measured(seed: int) -> tuple[int, int, float, float]:
-    """Return how many records there were and are, the share of facts kept, and that of the text."""
+    """Return the former and present number of records, the share of facts kept, and that of the text."""
     chance, facts = random.Random(seed), list[str]()
     now = [datetime(2026, 1, 1, 9, tzinfo=UTC)]
     with ArchivalStore(clock=lambda: now[0]) as archive:

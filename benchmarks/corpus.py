@@ -1,6 +1,6 @@
-"""Stores of any size for benchmarks: records as people write them, the same ones for the same seed.
+"""Stores of any size for benchmarks: records as people write them, the same for the same seed.
 
-Run by itself, it makes stores and says what each command over all their records takes, in processor time and memory.
+Run by itself, it creates stores and prints the processor time and memory of each command over all their records.
 """
 
 import argparse
@@ -33,11 +33,11 @@ COMMANDS = {
     "memory import": ("--user", USER, "-"),
     "memory erase": ("--user", USER, "--yes"),
 }
-"""Each with its options; an import takes as many texts, which nobody knows yet, into a store of its own."""
+"""Each with its options; an import takes as many texts, all unknown, into a separate store."""
 
 
 class Vocabulary:
-    """Made-up words whose frequencies fall as those of a language do."""
+    """Made-up words with the frequency distribution of a language."""
 
     def __init__(self, seed: int = 7) -> None:
         self._random = random.Random(seed)
@@ -53,7 +53,7 @@ class Vocabulary:
         return " ".join(word for pair in zip(content, self._random.choices(STOP, k=12), strict=True) for word in pair)
 
     def content_query(self) -> str:
-        """Return two to four content words, as they are distributed in the records."""
+        """Return two to four content words, distributed as in the records."""
         return " ".join(self._random.choices(self.words, cum_weights=self._weights, k=self._random.randint(2, 4)))
 
     def natural_query(self) -> str:

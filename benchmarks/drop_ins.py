@@ -1,7 +1,7 @@
-"""LangGraph's items on a memkit store against LangGraph's own SQLite store and its store in memory, in one run.
+"""LangGraph's items on a memkit store compared with LangGraph's own SQLite and in-memory stores, in one run.
 
-``python benchmarks/drop_ins.py [--items N] [--json]``. Beside puts, gets and searches it measures what an adapter adds
-to a call: the same documents kept and read by memkit directly.
+``python benchmarks/drop_ins.py [--items N] [--json]``. Besides puts, gets and searches it measures the adapter's
+overhead per call: the same documents stored and read by memkit directly.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ WORDS = [f"word{number:04d}" for number in range(3000)]
 
 
 def value(number: int, random_words: random.Random) -> dict[str, Any]:
-    """Return an item as an app keeps it."""
+    """Return an item as an app would store it."""
     said = " ".join(random_words.choices(WORDS, k=12))
     return {"text": f"Note {number}: {said}", "topic": f"topic{number % 200}", "rank": number % 1000}
 
 
 def namespace(number: int) -> tuple[str, ...]:
-    """Return where it lies: one user with fifty folders."""
+    """Return its namespace: one user with fifty folders."""
     return ("ada", "notes", f"folder{number % 50}")
 
 
 def filled(store: Any, items: int) -> float:
-    """Put all items in batches, and return the milliseconds of one."""
+    """Put all items in batches, and return the milliseconds per item."""
     words = random.Random(7)
     begun = time.perf_counter()
     for start in range(0, items, CHUNK):
@@ -62,7 +62,7 @@ def timed(call: Callable[[int], Any]) -> float:
 
 
 def cases(items: int) -> dict[str, Callable[[Any], float]]:
-    """Return what is measured on each store, by name."""
+    """Return the measurements of each store, by name."""
     any_of = random.Random(11)
     chosen = [any_of.randrange(items) for _ in range(ROUNDS)]
     words = random.Random(13)
@@ -116,7 +116,7 @@ def added(store: MemkitStore, items: int) -> dict[str, float]:
 
 
 def measured(items: int) -> list[dict[str, Any]]:
-    """Return one row a case."""
+    """Return one row per case."""
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "store"

@@ -1,8 +1,8 @@
 """Time ``memkit evolve`` on one and on four Dask workers, with evaluators that wait and that compute.
 
-One row an evaluator, ``{case, ours, peer, ratio}``: seconds of the clock on four workers, on one, and how many times as
-fast four are. Both have to find the same program with the same score, or there is no row. What waits can be four times
-as fast at most; what computes, as many times as the machine has processors.
+One row per evaluator, ``{case, ours, peer, ratio}``: wall seconds on four workers, on one, and the speed-up of
+four. Both have to find the same program with the same score, or there is no row. A waiting evaluator can be at most
+four times as fast; a computing one, as many times as the machine has processors.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SPENDS = {
 
 
 def evolved(task: Path, workers: int, population: int) -> tuple[float, object]:
-    """Return the seconds that a search takes on so many workers, and what it finds."""
+    """Return the seconds of a search on ``workers`` workers, and its result."""
     with distributed.LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
     ) as cluster:

@@ -1,12 +1,12 @@
 """Measure the evolutionary search: how often it finds a function, against DEAP and gplearn with the same evaluations.
 
-``python benchmarks/evolve.py --json`` prints one row a case: ``{case, ours, peer, ratio, …}``, and one for all cases
+``python benchmarks/evolve.py --json`` prints one row per case: ``{case, ours, peer, ratio, …}``, and one for all cases
 of a kind. ``ours``, ``peer`` (DEAP) and ``gplearn`` are hits, of ``runs`` runs with different seeds; a hit is a mean
 squared error below 1e-6 for polynomials, and a largest error below 0.01 for the Nguyen functions, which ``--nguyen``
-adds. Each side may spend the same evaluations and stops early at the same mean squared error. Seconds are processor
-time, all sides in one process, one after the other. A peer that is not installed is left out.
+adds. Each side may use the same number of evaluations and stops early at the same mean squared error. Seconds are
+processor time, all sides in one process, one after another. A peer that is not installed is left out.
 
-An evaluation is one candidate that is judged. Ours works out the weights of a candidate's terms before it is judged
+An evaluation judges one candidate. Ours computes the weights of a candidate's terms before it is judged
 (linear least squares), which costs time and no evaluation.
 """
 
@@ -45,13 +45,13 @@ class Case:
     functions: tuple[str, ...] = ()
     deap_population: int | None = None
     gplearn_population: int | None = None
-    """Where a peer does better with another population; its generations follow from the budget."""
+    """Set if a peer does better with another population; its generations follow from the budget."""
     is_hit: Callable[[Sequence[float]], bool] = lambda errors: sum(error**2 for error in errors) / len(errors) < 1e-6
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one case measured."""
+    """The results of one case."""
 
     case: str
     ours: int
@@ -59,9 +59,9 @@ class Row:
     ratio: float | None
     runs: int
     evaluations: int
-    """Evaluations that each side may spend in a run."""
+    """Evaluations that each side may use in a run."""
     ours_spent: float
-    """Evaluations that ours spent on average."""
+    """Average evaluations that ours used."""
     ours_seconds: float
     peer_seconds: float | None
     gplearn: int | None
@@ -118,7 +118,7 @@ def nguyen_cases() -> Iterator[Case]:
 
 
 def errors_of(case: Case, function: Callable[..., float]) -> list[float]:
-    """Return the error at each point, infinity where ``function`` has no value."""
+    """Return the error at each point, infinity if ``function`` has no value."""
     errors = []
     for point in case.points:
         try:
@@ -157,7 +157,7 @@ def primitives(case: Case) -> Any:
 
 
 def divided(left: float, right: float) -> float:
-    """Return the quotient, 1 where there is none."""
+    """Return the quotient, 1 if there is none."""
     return left / right if right else 1.0
 
 
@@ -238,7 +238,7 @@ def gplearn(case: Case, seed: int) -> bool:
 
 
 def timed(runs: int, run: Callable[[int], Any]) -> tuple[list[Any], float]:
-    """Return what ``run`` gives for each seed, and the processor time of all."""
+    """Return the result of ``run`` for each seed, and the total processor time."""
     started = time.process_time()
     return [run(seed) for seed in range(runs)], time.process_time() - started
 
@@ -291,7 +291,7 @@ def shown(row: Row) -> str:
 
 
 def main() -> None:
-    """Print one row a case, and one for all of a kind."""
+    """Print one row per case, and one for all of a kind."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--seeds", type=int, default=20, help="runs of each polynomial")

@@ -1,9 +1,9 @@
-"""Kill memkit, and the gits it starts, at every call of the system that writes, or let it fail: nothing is lost.
+"""Kill memkit, and the gits it starts, at every writing system call, or let the call fail: nothing is lost.
 
-``strace`` injects the faults, so SQLite and git suffer them like memkit itself. A point is a process (memkit is number
-0, the gits follow as they are started), a call, and the how-manieth of it; one run without a fault lists them all.
-After each fault the store is asked as a person would: is every record there that was acknowledged, and no half of one;
-do the next write, commit and ``fsck`` go on; does git find its objects whole.
+``strace`` injects the faults, so they affect SQLite and git as well as memkit. A point is a process (memkit is number
+0, the gits follow in order of their start), a call, and its ordinal number; one run without a fault lists them all.
+After each fault the store is checked as a person would: every acknowledged record is present, and no half record;
+the next write, commit and ``fsck`` work; git finds its objects whole.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class Point(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """How a command came to its end."""
+    """The result of a command."""
 
     code: int
     said: str
 
 
 class Trial:
-    """A store, and the keys of its machine, that are put back before each fault to where they were made."""
+    """A store, and its machine's keys, restored to their place before each fault."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -91,7 +91,7 @@ class Trial:
         shutil.copytree(folder / "now", self._kept, symlinks=True)
 
     def put_back(self) -> None:
-        """Make everything as it was; the folder is the same, so it is the same clone."""
+        """Restore everything; the folder is the same, so it is the same clone."""
         shutil.rmtree(self.folder / "now" / "config", ignore_errors=True)
         for path in self.store.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -106,18 +106,18 @@ class Trial:
         return Ended(code, said.getvalue())
 
     def done(self, *words: str) -> None:
-        """Run a command that has to end well."""
+        """Run a command that must succeed."""
         ended = self.ended(*words)
         assert ended.code == 0, ended
 
     def asked(self, *words: str) -> dict[str, str]:
-        """Run a command that has to end well and return its data."""
+        """Run a command that must succeed and return its data."""
         ended = self.ended(*words, "--json")
         data: dict[str, str] = json.loads(ended.said.splitlines()[0] if "\n{" not in ended.said else ended.said)["data"]
         return data
 
     def texts(self, user: str) -> list[str] | None:
-        """Return what is live of a user, or None where the store cannot say."""
+        """Return a user's live texts, or None if the store cannot say."""
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()) as said:
             if run(["memory", "list", "--user", user, "--json", "--store", str(self.store)]) != 0:
                 return None
@@ -127,7 +127,7 @@ class Trial:
         """Run a command in a process of its own, of which ``strace`` follows one or ``all``, and return what it saw."""
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             environment = {**os.environ, "FAULTS": scratch, "FAULTS_IN": process, "FAULTS_ASKED": asked,
-                           "PYTHONDONTWRITEBYTECODE": "1",  # a file that is cut off would break every later run
+                           "PYTHONDONTWRITEBYTECODE": "1",  # a truncated file would break every later run
                            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
                            "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}  # fmt: skip
             follow = ["strace", "-qq", "-o", f"{scratch}/0", *asked.split()] if process in ("0", "all") else []
@@ -138,11 +138,11 @@ class Trial:
         return Ended(done.returncode, done.stdout[-300:] + done.stderr[-600:]), seen
 
     def points(self, words: Sequence[str]) -> list[Point]:
-        """Return every call that writes in a run of a command without faults."""
+        """Return every writing call in a run of a command without faults."""
         self.put_back()
         found = set()
         for process, lines in self.struck(words, "all", f"-y -e trace={','.join(sorted(WRITING))}")[1].items():
-            seen: Counter[tuple[str, str]] = Counter()  # each process that a git starts counts for itself
+            seen: Counter[tuple[str, str]] = Counter()  # each process that a git starts is counted separately
             for match in filter(None, map(CALL.match, lines)):
                 seen[match["whose"], match["call"]] += 1
                 is_making = MAKING.search(match.string) and "/dev/null" not in match.string
@@ -206,7 +206,7 @@ def wrongs(trial: Trial, command: str, fault: str, point: Point) -> list[str]:
 
 
 def injected(fault: str, point: Point) -> str:
-    """Return how ``strace`` is asked for a fault; a disk stays full."""
+    """Return the ``strace`` option for a fault; a full disk stays full."""
     on = "+" if fault == "ENOSPC" else ""
     return f"-e trace={point.call} -e inject={point.call}:{FAULTS[fault]}:when={point.number}{on}"
 
@@ -219,7 +219,7 @@ def possible(fault: str, points: Sequence[Point]) -> list[Point]:
 
 
 def sampled(points: Sequence[Point], each: int, chance: random.Random) -> list[Point]:
-    """Return so many points of each process and call, or all where there are fewer or ``each`` is none."""
+    """Return ``each`` points of each process and call, or all if there are fewer or ``each`` is 0."""
     kinds: dict[tuple[bool, str], list[Point]] = {}
     for point in points:
         kinds.setdefault((point.process > 0, point.call), []).append(point)
@@ -230,7 +230,7 @@ def sampled(points: Sequence[Point], each: int, chance: random.Random) -> list[P
 
 
 def main() -> None:
-    """Inject every fault at every point, or at a sample of them, and print how many there were and what went wrong."""
+    """Inject every fault at every point, or at a sample of them, and print their number and what went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--command", action="append", choices=COMMANDS)

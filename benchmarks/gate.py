@@ -1,8 +1,8 @@
-"""Time the write gate and count what it suspects in ordinary sentences.
+"""Time the write gate and count its false positives in ordinary sentences.
 
-Two sorts of sentences: generated chat, with numbers, digests, addresses and dates in it, and what people wrote in the
-standard library's docstrings and in the licences on this machine. The peers run on the same sentences: detect-secrets
-(where it is installed, else a filter that takes words of high entropy for secrets) and a list of words of attacks.
+Two sorts of sentences: generated chat, with numbers, digests, addresses and dates in it, and human text from the
+standard library's docstrings and the licences on this machine. The peers run on the same sentences: detect-secrets
+(if installed, else a filter that takes words of high entropy for secrets) and a word list of attacks.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _docstrings(path: Path) -> Iterator[str]:
 
 
 def by_detect_secrets(text: str) -> bool:
-    """Return whether a plugin of detect-secrets sees a secret on a line."""
+    """Return whether a plugin of detect-secrets finds a secret on a line."""
     from detect_secrets.core.scan import scan_line
 
     return any(scan_line(text))
@@ -108,19 +108,19 @@ def without_entropy() -> Iterator[None]:
 
 
 def secret_peer() -> tuple[str, Callable[[str], object], Callable[[], AbstractContextManager[object]]]:
-    """Return the name of the peer for secrets, how to ask it, and the settings it runs under."""
+    """Return the name of the peer for secrets, its function, and its settings."""
     if find_spec("detect_secrets") is None:
         return "entropy", by_entropy, nullcontext
     return "detect-secrets without entropy", by_detect_secrets, without_entropy
 
 
 def by_entropy(text: str) -> bool:
-    """Return whether a long word of ``text`` looks random; what a filter without context does."""
+    """Return whether a long word of ``text`` looks random, as a filter without context does."""
     return any(len(word) >= 20 and entropy(word) > 3.6 for word in text.split())
 
 
 def per_second(work: Callable[[str], object], texts: list[str]) -> float:
-    """Return how many of ``texts`` are worked on in a second."""
+    """Return how many of ``texts`` are processed per second."""
     started = time.perf_counter()
     for text in texts:
         work(text)
@@ -128,7 +128,7 @@ def per_second(work: Callable[[str], object], texts: list[str]) -> float:
 
 
 def speed_row(case: str, ours: Callable[[str], object], peer: Callable[[str], object], texts: list[str]) -> object:
-    """Return how many sentences a second two filters read."""
+    """Return how many sentences per second two filters process."""
     rates = [round(per_second(judge, texts)) for judge in (ours, peer)]
     return {
         "case": f"sentences per second: {case}",
@@ -158,7 +158,7 @@ def suspicion_row(case: str, ours: Callable[[str], object], peer: Callable[[str]
 
 
 def contradiction_row(texts: list[str]) -> object:
-    """Return how many of a thousand pairs of neighbouring sentences are said to contradict each other."""
+    """Return how many of a thousand pairs of neighbouring sentences are reported as contradictory."""
     near = sorted(texts, key=str.casefold)
     pairs = [pair for start in range(0, len(near) - 4, 5) for pair in combinations(near[start : start + 5], 2)]
     found = round(1000 * sum(contradict(*pair) for pair in pairs) / len(pairs), 2)

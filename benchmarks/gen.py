@@ -1,8 +1,8 @@
-"""Time ``memkit gen`` as a process, for each target against copier copying the same finished tree, in turn.
+"""Time ``memkit gen`` as a process, for each target against copier copying the same finished tree, alternately.
 
-Each row is one case: ``{case, ours, peer, ratio}``, in milliseconds of processor time of the process and of what it
-starts, so that a busy machine tells the same; on an idle one that is the time that a person waits. The peer of all
-targets one after the other, and of an update that changes nothing, is the limit that they are held to.
+Each row is one case: ``{case, ours, peer, ratio}``, in milliseconds of processor time of the process and its
+children, so that load does not matter; on an idle machine that is the waiting time. The peer of all
+targets one after another, and of an update that changes nothing, is their limit.
 Run with ``--json`` for one JSON array, without it for a table.
 """
 
@@ -26,8 +26,8 @@ from memkit.generate.targets import load_targets
 from memkit.use_cases.store import starter_files
 
 ALL_TARGETS, NO_CHANGES = 5000.0, 3000.0
-"""Milliseconds for one project of every target, and for ``memkit update`` without changes."""
-# Installed programs have their bytecode; a variable that forbids it would time the compiler.
+"""Limits in milliseconds for one project of every target, and for ``memkit update`` without changes."""
+# Installed programs have their bytecode; a variable that forbids it would make this time the compiler.
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
 
@@ -48,17 +48,17 @@ class Renders:
         return _milliseconds("memkit", "gen", "--target", target, "--store", self._store, "--out", place)
 
     def peer(self, target: str) -> float:
-        """Return the time that copier takes to copy what was rendered, in which nothing is left to fill in."""
+        """Return copier's time for copying the rendered project, in which nothing is left to fill in."""
         copy = self._folder / "copy"
         shutil.rmtree(copy, ignore_errors=True)
         return _milliseconds("copier", "copy", "--quiet", "--defaults", self.place(target), copy)
 
     def update(self, target: str) -> float:
-        """Return the time of an update of what was rendered just now."""
+        """Return the time of an update of the project just rendered."""
         return _milliseconds("memkit", "update", self.place(target))
 
     def place(self, target: str) -> Path:
-        """Return where the project of a target lies."""
+        """Return the folder of a target's project."""
         return self._folder / target
 
 
@@ -70,7 +70,7 @@ def _milliseconds(*command: str | Path) -> float:
 
 
 def _used() -> float:
-    """Return the seconds of processor time of every process that was started here and has ended."""
+    """Return the processor seconds of every process that was started here and has ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

@@ -1,9 +1,9 @@
-"""Measure how long domains and problems in HDDL take to be read, against unified-planning's reader.
+"""Measure the time to read domains and problems in HDDL, compared with unified-planning's reader.
 
 ``python benchmarks/hddl.py FOLDER --json`` reads every problem of a folder of the shape ``DOMAIN/domain.hddl``,
-``DOMAIN/*.hddl``, as competitions publish them, and prints one row a domain: ``{case, ours, peer, ratio}``, in seconds
-of processor time for the domain and all of its problems. Without a folder, the domains that come with memkit are
-written as HDDL and read. The peer is left out where it is not installed, and its part of a row where it refuses a file.
+``DOMAIN/*.hddl``, as competitions publish them, and prints one row per domain: ``{case, ours, peer, ratio}``, in
+processor seconds for the domain and all of its problems. Without a folder, the domains that come with memkit are
+written as HDDL and read. The peer is left out if it is not installed, and in a row if it refuses a file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Pair = tuple[Path, Path]
 
 
 def spent(work: Callable[[], object], runs: int) -> float:
-    """Return the median seconds of processor time that ``work`` takes."""
+    """Return the median processor seconds of ``work``."""
 
     def once() -> float:
         started = time.process_time()
@@ -80,7 +80,7 @@ def problem_of(domain: Domain) -> Problem:
 
 
 def rows(folder: Path, runs: int) -> Iterator[dict[str, Any]]:
-    """Yield one row a domain."""
+    """Yield one row per domain."""
     with_peer = find_spec("unified_planning") is not None
     for name, pairs in domains_of(folder):
         ours(pairs)
@@ -92,7 +92,7 @@ def rows(folder: Path, runs: int) -> Iterator[dict[str, Any]]:
 
 
 def measured_peer(pairs: list[Pair]) -> float | None:
-    """Return what the peer takes after one reading that nobody counts, or None where it refuses a file."""
+    """Return the peer's time after one uncounted reading, or None if it refuses a file."""
     try:
         peers(pairs[:1])
         return spent(lambda: peers(pairs), 1)
@@ -101,7 +101,7 @@ def measured_peer(pairs: list[Pair]) -> float | None:
 
 
 def main() -> None:
-    """Read each domain with both readers in turn and print the medians."""
+    """Read each domain with both readers alternately and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="DOMAIN/domain.hddl and DOMAIN/*.hddl")
     parser.add_argument("--json", action="store_true")

@@ -1,4 +1,4 @@
-"""Two hundred proposals that no planner should take, in families, for the task of bringing a parcel to a place."""
+"""Two hundred proposals that no planner should accept, in families, for the task of bringing a parcel to a place."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Measure the house itself: how much there is to read, and how much of it one command makes its reader open.
+"""Measure the code base itself: how much there is to read, and how much of it one command makes its reader open.
 
-Files and lines, files that a command enters, modules that only hand on, parameters, import cycles, and what a generated
-project holds. Each row is one case: ``{case, ours, peer, ratio}``; the peer is the aim, of the start of a chat a bare
-click application. What a figure is made of is named below the table, and in JSON under ``named``.
+Files and lines, files that a command enters, modules that only pass calls on, parameters, import cycles, and the size
+of a generated project. Each row is one case: ``{case, ours, peer, ratio}``; the peer is the goal, for the start of a
+chat a bare click application. The items behind a figure are listed below the table, and in JSON under ``named``.
 
-A file is loaded when a command imports it, and entered when more of it runs than its own statements: a class's body or
+A file is loaded if a command imports it, and entered if more of it runs than its own statements: a class body or
 a function. Called counts functions alone.
 """
 
@@ -35,11 +35,11 @@ from memkit.generate.targets import load_targets
 Row = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[1]
 SHORT, MANY = 100, 8
-"""Lines below which a module with one importer only hands on; parameters that one call may take."""
+"""The lines below which a module with one importer counts as only passing on; the most parameters of one call."""
 MIRRORS_A_FILE = {
     "memkit.runtime.htn.language.operators.Operator.__init__": "the keys of an operator in a domain's file",
 }
-"""Callables whose parameters are not theirs to choose, and why; they are not counted."""
+"""Callables whose parameters are prescribed by others, and why; they are not counted."""
 REMARK = ("chat", "-p", "My cat is called Max", "--user", "ada")
 ENTERED = {
     "memory add": (("memory", "add", "Ada drinks tea", "--user", "ada"), 30),
@@ -83,7 +83,7 @@ class Module:
 
     @cached_property
     def text(self) -> str:
-        """What the file says."""
+        """The content of the file."""
         return self.path.read_text(encoding="utf-8")
 
     @cached_property
@@ -93,7 +93,7 @@ class Module:
 
     @property
     def lines(self) -> int:
-        """How long it is."""
+        """Its number of lines."""
         return len(self.text.splitlines())
 
     @property
@@ -113,7 +113,7 @@ def modules_of(package: Path) -> dict[str, Module]:
 
 
 def imports(module: Module, modules: Mapping[str, Module]) -> Iterator[str]:
-    """Yield the modules of the same package that an import statement of ``module`` names, wherever it stands."""
+    """Yield the modules of the same package that an import statement of ``module`` names, wherever it is."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules)
@@ -166,7 +166,7 @@ def _reached(start: str, graph: Mapping[str, set[str]]) -> set[str]:
 
 
 def callables(modules: Mapping[str, Module]) -> Iterator[tuple[int, str]]:
-    """Yield how many parameters each public callable takes, and its name; a command takes one an option, by itself."""
+    """Yield each public callable's number of parameters and its name; a command naturally has one per option."""
     for module in modules.values():
         if not any(part.startswith("_") for part in module.name.split(".")):
             yield from _callables(module.tree, module.name)
@@ -192,7 +192,7 @@ def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef, in_class: bool) ->
 
 
 def by_reading() -> Iterator[Row]:
-    """Yield what the sources alone tell."""
+    """Yield the figures from the sources alone."""
     modules = modules_of(ROOT / "memkit")
     graph = import_graph(modules)
     yield _row("files of memkit/", len(modules), 550)
@@ -217,7 +217,7 @@ def _lines(folder: Path, names: Sequence[str]) -> int:
 
 
 def by_running(folder: Path, runs: int) -> Iterator[Row]:
-    """Yield what a store and commands in it tell."""
+    """Yield the figures from a store and commands in it."""
     store = folder / "store"
     _memkit("init", str(store))
     _memkit("consent", "grant", "--user", "ada", "--store", str(store))
@@ -235,7 +235,7 @@ def by_running(folder: Path, runs: int) -> Iterator[Row]:
 
 
 def traced(arguments: Sequence[str], store: Path) -> list[list[str]]:
-    """Run a command in a process of its own; return the files of memkit that it entered, called and loaded."""
+    """Run a command in a separate process; return the files of memkit that it entered, called and loaded."""
     package, out = ROOT / "memkit", store.parent / "trace.json"
     command = [sys.executable, "-c", TRACE, f"{package}{os.sep}", str(out), *arguments, "--store", str(store)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
@@ -246,7 +246,7 @@ def traced(arguments: Sequence[str], store: Path) -> list[list[str]]:
 
 
 def of_projects(folder: Path) -> Iterator[Row]:
-    """Yield how much a generated project holds, of the target that holds most."""
+    """Yield the size of a generated project, of the largest target."""
     projects = {}
     for target in load_targets():
         projects[target] = folder / target

@@ -1,12 +1,12 @@
 """Measure the planner on plans of a few and of thousands of actions, against GTPyhop with the same methods.
 
-``python benchmarks/htn.py --json`` prints one row a case: ``{case, ours, peer, ratio, actions}``; ``ours`` and ``peer``
-are median seconds of processor time for one plan, from text or objects in memory to the steps. GTPyhop is left out
-where it is not installed; its methods are the Python functions that its tutorials would write. ``--most N`` leaves out
+``python benchmarks/htn.py --json`` prints one row per case: ``{case, ours, peer, ratio, actions}``; ``ours`` and
+``peer`` are median processor seconds for one plan, from text or objects in memory to the steps. GTPyhop is left out
+if it is not installed; its methods are Python functions as its tutorials write them. ``--most N`` leaves out
 plans of more than N actions: the peer copies the state for each action, and takes minutes for the largest.
 
 ``--hddl DIR`` solves every problem of a folder of domains instead (``DOMAIN/domain.hddl``, ``DOMAIN/*.hddl``), 15 s for
-each, and has every plan verified; ``first`` is the time with a new planner, ``ours`` with one that was used before.
+each, and verifies every plan; ``first`` is the time with a new planner, ``ours`` with one that was used before.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Row:
-    """What one case measured."""
+    """The result of one case."""
 
     case: str
     ours: float
@@ -94,7 +94,7 @@ def travel_on(state: Any, end: str) -> Steps | None:
 
 
 def deliveries(count: int) -> Case:
-    """Return many deliveries, each to a place of its own, as one list of tasks."""
+    """Return many deliveries, each to a different place, as one list of tasks."""
     planner = HTNPlanner(
         [Method("walk_and_give", "deliver ?p ?to", ["at ?here", "not = ?here ?to"], ["go ?here ?to", "give ?p"])],
         [
@@ -168,7 +168,7 @@ def _timed(run: Callable[[], Steps], times: int) -> tuple[float, Steps]:
 
 
 def measure(cases: Sequence[Case], gtpyhop: Any) -> Iterator[Row]:
-    """Yield a row for each case; both planners run in turn, so that both meet the same noise."""
+    """Yield a row for each case; both planners run alternately, so that both meet the same noise."""
     for case in cases:
         large = case.actions >= _LARGE
         seconds, plan = _timed(case.ours, 3 if large else 7)
@@ -183,7 +183,7 @@ def measure(cases: Sequence[Case], gtpyhop: Any) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Solved:
-    """What came of one competition problem."""
+    """The result of one competition problem."""
 
     case: str
     read: float
@@ -196,7 +196,7 @@ class Solved:
 
 
 def solve_folder(folder: Path) -> Iterator[Solved]:
-    """Yield what comes of each problem in a folder of domains."""
+    """Yield the result of each problem in a folder of domains."""
     for path in sorted(each for each in folder.glob("*/*.hddl") if "domain" not in each.name):
         start = time.process_time()
         problem, domain = read_problem(path, read_domain(path.parent / "domain.hddl"))

@@ -1,7 +1,7 @@
-"""Measure relations: two-step questions with and without them, contradictions, facts drawn of talk, a large graph.
+"""Measure relations: two-step questions with and without them, contradictions, facts drawn from talk, a large graph.
 
-The questions, the contradicting pairs and the turns stand in the text files beside this one. The peer of a
-question is the same search by words alone; that of a time is what it may take.
+The questions, the contradicting pairs and the turns are in the text files beside this one. The peer of a
+question is the same search by words alone; that of a time is its limit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FIRMS = ["Nordwind", "Veltex", "Orbis", "Kantor", "Pluvia", "Maxima", "Stellar",
 
 
 def worlds() -> list[World]:
-    """Return what is told in each world of ``two_steps.txt``, and what is asked with the statement that answers."""
+    """Return the statements of each world in ``two_steps.txt``, and the questions with their answering statements."""
     found: list[World] = []
     for line in (FOLDER / "two_steps.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("= "):
@@ -119,7 +119,7 @@ def multi_hop() -> Iterator[dict[str, Any]]:
 
 
 def pairs() -> dict[str, list[tuple[str, str, str]]]:
-    """Return by set group, statement and contradiction of each line of ``contradictions.txt``."""
+    """Return, by set, the group, statement and contradiction of each line of ``contradictions.txt``."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for line in (FOLDER / "contradictions.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("= "):
@@ -130,7 +130,7 @@ def pairs() -> dict[str, list[tuple[str, str, str]]]:
 
 
 def contradictions() -> Iterator[dict[str, Any]]:
-    """Yield how many contradicting pairs the wording shows, and how many of those that only look so it accuses."""
+    """Yield how many contradicting pairs the wording reveals, and how many false ones it accuses."""
     sets = pairs()
     near = sets.pop("peace")
     for name, known in sets.items():
@@ -152,14 +152,14 @@ def contradictions() -> Iterator[dict[str, Any]]:
 
 
 def natural_turns(name: str) -> list[tuple[str, list[str]]]:
-    """Return what is said in each line of a file, and the facts of it that last."""
+    """Return the text of each line of a file, and the lasting facts in it."""
     lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
     parts = [line.partition(" =>") for line in lines if not line.startswith("#")]
     return [(said, [fact.strip() for fact in told.split(";") if fact.strip()]) for said, _, told in parts]
 
 
 def by_model(said: str, told: Sequence[str]) -> list[str]:
-    """Return what is taken of facts that a model names in its own words, those of another's turn included."""
+    """Return the accepted facts of those that a model states in its own words, including some from other turns."""
     worded = [re.sub(r"^(?:I'm|I am|We're)\b", "The user is", one) for one in told]
     worded = [re.sub(r"^(?:My|Our)\b", "The user's", re.sub(r"^(?:I|We)\b", "The user", one)) for one in worded]
     answer = json.dumps({"pieces": [{"text": one, "turns": [1]} for one in worded]})
@@ -167,7 +167,7 @@ def by_model(said: str, told: Sequence[str]) -> list[str]:
 
 
 def drawn_facts() -> Iterator[dict[str, Any]]:
-    """Yield the share of facts that are drawn of natural turns, by rules and by a model, and what is wrong of it."""
+    """Yield the share of facts drawn from natural turns, by rules and by a model, and the wrong ones."""
     for path in sorted(FOLDER.glob("natural_turns*.txt")):
         name = path.name
         turns = natural_turns(name)
@@ -188,7 +188,7 @@ def drawn_facts() -> Iterator[dict[str, Any]]:
 
 
 def large_graph(count: int) -> Iterator[dict[str, Any]]:
-    """Yield what a step, a way and a rebuild take in a graph of so many relations."""
+    """Yield the time of a step, a path and a rebuild in a graph of ``count`` relations."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         _write(root, count)
@@ -208,7 +208,7 @@ def large_graph(count: int) -> Iterator[dict[str, Any]]:
 
 
 def many_names(count: int) -> Iterator[dict[str, Any]]:
-    """Yield what a step, a way and a question take around one person of so many other names."""
+    """Yield the time of a step, a path and a question around one person with ``count`` other names."""
     told = [("Maria", "is also called", f"Alias{number}") for number in range(count)]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -235,7 +235,7 @@ def _times(ask: Callable[[str], object], names: Sequence[str]) -> float:
 
 
 def _write(root: Path, count: int) -> None:
-    """Write as many relations between people, firms and places as a shard of records."""
+    """Write ``count`` relations between people, firms and places as a shard of records."""
     draws = random.Random(7)
     people = count // 3
     told = []
@@ -269,7 +269,7 @@ def _row(case: str, ours: float, peer: float | None) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print one row a case."""
+    """Print one row per case."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--relations", type=int, default=100_000)

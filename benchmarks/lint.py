@@ -1,8 +1,8 @@
-"""Measure lint: 200 files, each run in a process of its own, cold and with what the run before it kept.
+"""Measure lint: 200 files, each run in a separate process, cold and with the previous run's cache.
 
-The peer is Python itself: a process that only imports PyYAML and loads the same files with its quickest safe loader,
+The peer is Python itself: a process that only imports PyYAML and loads the same files with its fastest safe loader,
 which checks nothing. Each row is one case: ``{case, ours, peer, ratio}`` in seconds of processor time; skills of 4 kB,
-made of sentences of the documents, also by the clock, and against PyYAML's own loader, which is Python as lint is.
+made from sentences of the documents, also in wall time, and against PyYAML's own loader, which is Python as lint is.
 ``--files N`` sets the size; run with ``--json`` for one JSON array, without it for a table.
 """
 
@@ -35,7 +35,7 @@ SKILL_BYTES = 4_000
 
 
 def make_store(root: Path, files: int) -> Path:
-    """Write a store of ``files`` files: half skills and half policies, of the length that people write."""
+    """Write a store of ``files`` files: half skills and half policies, of usual length."""
     (root / "memkit.yaml").write_text("name: measured\n", encoding="utf-8")
     for folder in ("skills", "policies"):
         (root / folder).mkdir()
@@ -47,7 +47,7 @@ def make_store(root: Path, files: int) -> Path:
 
 
 def make_long_skills(root: Path, files: int) -> Path:
-    """Write a store of skills of 4 kB each, whose steps are sentences of the documents of this project."""
+    """Write a store of skills of 4 kB each, whose steps are sentences from this project's documents."""
     documents = sorted((Path(__file__).parents[1] / "docs").rglob("*.md"))
     text = re.sub(r"[`*\[\]|#\"\\\\:{}<>]", "", " ".join(path.read_text(encoding="utf-8") for path in documents))
     sentences = [" ".join(one.split()) for one in re.split(r"(?<=[.!?])\s+", text) if 40 < len(one) < 200]
@@ -66,7 +66,7 @@ def make_long_skills(root: Path, files: int) -> Path:
 
 
 def skill(number: int) -> str:
-    """Return a skill that no rule finds anything in."""
+    """Return a skill without findings."""
     noun = f"report{number}"
     steps = "".join(
         f"  - Read part {part} of {noun}, compare it with last week, and note what differs.\n" for part in range(8)
@@ -82,7 +82,7 @@ def skill(number: int) -> str:
 
 
 def policy(number: int) -> str:
-    """Return a policy that no rule finds anything in."""
+    """Return a policy without findings."""
     return (
         f"name: policy_{number}\ndescription: Ask before folder {number} is emptied.\n"
         f"rule: Ask a person before anything in folder {number} is deleted.\nenforcement: hard\n"
@@ -98,7 +98,7 @@ def policy(number: int) -> str:
 def seconds(
     command: list[str], home: Path, rounds: int = 3, *, fresh: Path | None = None, findings: bool = False
 ) -> tuple[float, float]:
-    """Return the least processor time of a command and the least by the clock; ``fresh`` goes before each round."""
+    """Return the least processor time of a command and the least wall time; ``fresh`` runs before each round."""
     best = by_clock = float("inf")
     for _ in range(rounds):
         if fresh is not None:
@@ -117,7 +117,7 @@ def seconds(
 
 @contextmanager
 def store_of(make: Callable[[Path, int], Path], files: int) -> Iterator[tuple[Path, Path, list[str]]]:
-    """Give a store of so many files, a home without settings, and the command that lints it."""
+    """Yield a store of ``files`` files, a home without settings, and the command that lints it."""
     with tempfile.TemporaryDirectory() as folder:
         home, root = Path(folder) / "home", Path(folder) / "store"
         home.mkdir()
@@ -143,7 +143,7 @@ def measure(files: int) -> list[Row]:
 
 
 def measure_long_skills(files: int) -> list[Row]:
-    """Return the rows of a store of long skills, in some of which something is found."""
+    """Return the rows of a store of long skills, some of which have findings."""
     with store_of(make_long_skills, files) as (root, home, lint):
         peer, _ = seconds([sys.executable, "-c", _LOAD, str(root), "SafeLoader"], home)
         cold, by_clock = seconds(lint, home, rounds=5, fresh=root / ".memkit", findings=True)
@@ -154,7 +154,7 @@ def measure_long_skills(files: int) -> list[Row]:
 
 
 def row(case: str, ours: float, peer: float) -> Row:
-    """Return one row; the ratio is how many times as long as only loading the files."""
+    """Return one row; the ratio is relative to only loading the files."""
     return {"case": case, "ours": round(ours, 3), "peer": round(peer, 3), "ratio": round(ours / peer, 2)}
 
 

@@ -1,5 +1,5 @@
-"""Time the page over a large memory against the same search in process, weigh it, let fifty people browse while a
-chat writes, and time a turn whose spans are told to a collector against one that tells nobody.
+"""Time the page over a large memory against the same search in process, measure its size, let fifty people browse while
+a chat writes, and time a turn whose spans are sent to a collector against one without.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def page_server(store: Path) -> Iterator[tuple[str, int, str]]:
 
 
 def looked(connection: HTTPConnection, cookie: str, path: str) -> tuple[float, float, int, bytes]:
-    """Return the seconds to the first byte and to the last, the status, and the page."""
+    """Return the seconds to the first and to the last byte, the status, and the page."""
     began = time.perf_counter()
     connection.request("GET", path, headers={"Cookie": cookie})
     answer = connection.getresponse()
@@ -130,7 +130,7 @@ def timed(store: Path, records: int, searches: int) -> list[dict[str, Any]]:
 
 
 def crowd(host: str, port: int, cookie: str, store: Path, people: int = 50, pages: int = 20) -> int:
-    """Return how many requests failed while somebody else wrote."""
+    """Return how many requests failed while another process wrote."""
     failed: list[str] = []
 
     def browse(number: int) -> None:
@@ -161,7 +161,7 @@ def crowd(host: str, port: int, cookie: str, store: Path, people: int = 50, page
 
 
 def moved(store: Path, things: int = 2000) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a picture of so many things in a real browser, while it finds its places; none without one."""
+    """Yield the rows of an animated picture of ``things`` in a real browser, while it is laid out; none without one."""
     import shutil
 
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
@@ -194,20 +194,20 @@ def moved(store: Path, things: int = 2000) -> Iterator[dict[str, Any]]:
 
 
 class Collector(BaseHTTPRequestHandler):
-    """Takes what it is sent."""
+    """Receives what it is sent."""
 
     def do_POST(self) -> None:
-        """Read it and say yes."""
+        """Read it and answer with success."""
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(200)
         self.end_headers()
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def told(store: Path, rounds: int) -> dict[str, Any]:
-    """Return the row of a turn that is told to a collector against one that is not, both in a process of their own."""
+    """Return the row of a turn reported to a collector against one that is not, each in a separate process."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         here = str(Path(__file__).parent)
@@ -221,7 +221,7 @@ def told(store: Path, rounds: int) -> dict[str, Any]:
                 done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
                 took[which] += json.loads(done.stdout)
         server.shutdown()
-    # Of each the fastest tenth: what is compared is a twentieth, and a busy machine moves medians by more.
+    # The fastest tenth of each: the difference is a twentieth, and load moves medians by more.
     ours, peer = (statistics.quantiles(took[which], n=10)[0] * 1e3 for which in ("on", ""))
     return row(
         "a turn without its model that tells a collector against one that does not, its thread's processor time, ms",

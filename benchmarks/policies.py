@@ -1,8 +1,8 @@
 """Measure decisions: 200 policies, alike and mixed, against Cedar and a CEL evaluator in the same run.
 
 The mixed sets are of five kinds in turn: a glob, a range, a prefix, a list and a regular expression, for which Cedar,
-which has none, gets the glob that comes closest. Each row is one case: ``{case, ours, peer, ratio}``, in microseconds
-of the processor a decision; a peer that is not installed has none. Run with ``--json`` for one JSON array, without it
+which has none, gets the closest glob. Each row is one case: ``{case, ours, peer, ratio}``, in processor microseconds
+per decision; a peer that is not installed has none. Run with ``--json`` for one JSON array, without it
 for a table.
 """
 
@@ -45,7 +45,7 @@ def policies(count: int, *, one_tool: bool) -> list[dict[str, Any]]:
 
 
 def mixed(number: int) -> tuple[dict[str, Any], str]:
-    """Return one condition of a mixed set, and the same in Cedar's words."""
+    """Return one condition of a mixed set, and its Cedar equivalent."""
     return (
         ({"args.path": f"/srv/team{number}/*.key"}, f'context.path like "/srv/team{number}/*.key"'),
         ({"args.amount": {"range": {"above": 1000 + number}}}, f"context.amount > {1000 + number}"),
@@ -72,7 +72,7 @@ def ours_mixed(count: int) -> float:
 
 
 def cedar_mixed(count: int) -> float | None:
-    """Return Cedar's time for the same policies, or ``None`` where cedarpy is not installed."""
+    """Return Cedar's time for the same policies, or ``None`` if cedarpy is not installed."""
     return _cedar_time([mixed(number)[1] for number in range(count)], MIXED_CALL)
 
 
@@ -84,12 +84,12 @@ def pattern() -> float:
 
 
 def microseconds(decide: Callable[[], object], seconds: float = 0.3) -> float:
-    """Return the best mean of a decision over five rounds, in time of the processor."""
+    """Return the best mean processor time of a decision over five rounds."""
     decide()
     rounds = []
     for _ in range(5):
         count, start = 0, time.process_time()
-        while time.process_time() - start < seconds / 5:  # asking for the time costs as much as a short decision
+        while time.process_time() - start < seconds / 5:  # reading the clock costs as much as a short decision
             for _ in range(AT_ONCE):
                 decide()
             count += AT_ONCE
@@ -105,7 +105,7 @@ def ours(count: int = POLICIES, *, one_tool: bool = True) -> float:
 
 
 def cedar() -> float | None:
-    """Return Cedar's time for the same 200 rules, or ``None`` where cedarpy is not installed."""
+    """Return Cedar's time for the same 200 rules, or ``None`` if cedarpy is not installed."""
     conditions = [f'context.to == "user{number}@example.org"' for number in range(POLICIES)]
     return _cedar_time(conditions, {"to": "nobody@example.org"})
 
@@ -129,7 +129,7 @@ def _cedar_time(conditions: list[str], context: dict[str, Any]) -> float | None:
 
 
 def cel() -> float | None:
-    """Return the time of a CEL evaluator for the same 200 rules, or ``None`` where it is not installed."""
+    """Return a CEL evaluator's time for the same 200 rules, or ``None`` if it is not installed."""
     module = _installed("cel")
     if module is None:
         return None
@@ -147,7 +147,7 @@ def _installed(name: str) -> Any:
 
 
 def new_tool(count: int) -> float:
-    """Return the time of the first decision about a tool, when nothing about it has been looked up yet."""
+    """Return the time of the first decision about a tool, when nothing about it is cached."""
     guard = Guard(policies(count, one_tool=False))
     names = (f"new_{number}" for number in itertools.count())
     return microseconds(lambda: guard.decide(next(names), {}, {}))

@@ -1,7 +1,7 @@
 """Time confined programs against a bare subprocess for each, and against forking alone.
 
-``python benchmarks/sandbox.py --json`` prints one row a case: ``{case, ours, peer, ratio}``, in milliseconds, medians
-of runs in turn. ``cpu`` rows count processor time of all processes involved, which a busy machine distorts least.
+``python benchmarks/sandbox.py --json`` prints one row per case: ``{case, ours, peer, ratio}``, in milliseconds, medians
+of alternating runs. ``cpu`` rows count processor time of all processes involved, which load distorts least.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ALONE = f"{PROGRAM}\nprint(-sum((square(x) - x * x) ** 2 for x in range(10)))\n"
 
 
 def subprocess_alone() -> None:
-    """Run the same program, and its score, in a bare interpreter that nothing confines."""
+    """Run the same program, and its score, in an unconfined bare interpreter."""
     subprocess.run([sys.executable, "-I", "-S", "-c", ALONE], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -53,7 +53,7 @@ def fork_alone() -> None:
 
 
 def timed(work: Callable[[], object], other: Callable[[], object], runs: int) -> tuple[float, float, float]:
-    """Return the median milliseconds of both, run in turn, and the median of their ratios."""
+    """Return the median milliseconds of both, run alternately, and the median of their ratios."""
 
     def once(what: Callable[[], object]) -> float:
         started = time.perf_counter()
@@ -77,7 +77,7 @@ def processor_time() -> float:
 
 
 def spent(work: Callable[[int], object], runs: int) -> float:
-    """Return processor time of one more repetition: of many less that of few."""
+    """Return processor time of one more repetition: that of many minus that of few."""
     few = runs // 10
 
     def measured(repetitions: int) -> float:
@@ -120,7 +120,7 @@ def rows(runs: int, file: Path) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Run each case against its peer in turn and print the medians."""
+    """Run each case against its peer alternately and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--runs", type=int, default=100)

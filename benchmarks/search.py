@@ -1,4 +1,4 @@
-"""Time a cold ``memkit memory search`` against a process that reads the shards and builds rank_bm25, in turn."""
+"""Time a cold ``memkit memory search`` against a process that reads the shards and builds rank_bm25, alternately."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corpus import USER, Vocabulary, write_store
 from table import print_rows
 
 MEMKIT = [sys.executable, "-c", "from memkit.cli.main import main; main()"]
-# Installed programs have their bytecode; a variable that forbids it would time the compiler.
+# Installed programs have their bytecode; a variable that forbids it would make this time the compiler.
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 PEER = """
 import json, sys
@@ -32,7 +32,7 @@ print("\\n".join(index.get_top_n(sys.argv[2].split(), texts, n=5)))
 
 
 def seconds(command: list[str]) -> float:
-    """Run ``command`` as a process of its own and return its wall time; 1 is an honest "nothing relevant"."""
+    """Run ``command`` as a separate process and return its wall time; exit code 1 is an honest "nothing relevant"."""
     started = time.perf_counter()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False, env=ENVIRONMENT)
     if done.returncode not in (0, 1):
@@ -41,7 +41,7 @@ def seconds(command: list[str]) -> float:
 
 
 def cold(root: Path, queries: list[str], peer_runs: int) -> tuple[float, float]:
-    """Return the median seconds of memkit and of the peer over the same questions, asked in turn."""
+    """Return the median seconds of memkit and of the peer over the same questions, asked alternately."""
     options = ["--store", str(root), "memory", "search", "--user", USER]
     ours, theirs = [], []
     for number, query in enumerate(queries):
@@ -52,7 +52,7 @@ def cold(root: Path, queries: list[str], peer_runs: int) -> tuple[float, float]:
 
 
 def new_store(root: Path, count: int) -> Vocabulary:
-    """Make a store with ``count`` records and its index, and return their vocabulary."""
+    """Create a store with ``count`` records and its index, and return their vocabulary."""
     subprocess.run([*MEMKIT, "init", str(root)], check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     vocabulary = write_store(root, count)
     seconds([*MEMKIT, "memory", "search", "--store", str(root), "--user", USER, vocabulary.content_query()])

@@ -43,12 +43,12 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
 
 @contextmanager
 def http_server(words: list[str]) -> Iterator[str]:
-    """Start a server and yield the address that it says."""
+    """Start a server and yield the address that it prints."""
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         try:
             url = next(line for line in server.stderr if line.startswith("ready ")).split()[1]
-            # What it logs has to be read, or it waits for that.
+            # Its log has to be read, or it blocks.
             threading.Thread(target=server.stderr.read, daemon=True).start()
             yield url
         finally:
@@ -80,7 +80,7 @@ async def one_by_one(store: Path, calls: int) -> tuple[float, float]:
 
 
 async def at_once(url: str, clients: int, calls: int) -> tuple[float, int]:
-    """Return the 95th percentile of a call's milliseconds with so many clients at once, and how many calls failed."""
+    """Return the 95th percentile of a call's milliseconds with ``clients`` clients, and the number of failed calls."""
     took: list[float] = []
     failed = 0
 

@@ -1,7 +1,7 @@
-"""Time ``memkit --help`` and what a shell asks at a Tab against a bare click application, as whole processes, in turn.
+"""Time ``memkit --help`` and shell completion against a bare click application, as whole processes, alternately.
 
-Processor time: what else the machine does is in the clock, and not in it. And ``import memkit`` against a package that
-holds a docstring, in one process.
+Processor time is used, because wall time includes the machine's other load. And ``import memkit`` against a package
+that contains a docstring, in one process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from table import print_rows
 import memkit
 from memkit.cli.main import COMMANDS
 
-# Installed programs have their bytecode; a variable that forbids it would time the compiler.
+# Installed programs have their bytecode; a variable that forbids it would make this time the compiler.
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
 PEER = """
@@ -43,12 +43,12 @@ LINES = (
     "memkit ", "memkit memory get 01", "memkit memory list --user a", "memkit sessions show ", "memkit skill show ",
     "memkit domain show ", "memkit config set ", "memkit gen --target ",
 )  # fmt: skip
-"""What is typed when Tab is pressed."""
+"""The typed line when Tab is pressed."""
 RECORDS = 200
 
 
 def milliseconds(command: Sequence[str | Path], folder: Path, variables: Mapping[str, str] | None = None) -> float:
-    """Run ``command`` and return the processor time it took."""
+    """Run ``command`` and return its processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, env={**ENVIRONMENT, **(variables or {})})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -88,7 +88,7 @@ def imported(name: str) -> int:
 
 
 def import_row(folder: Path, runs: int = 2000) -> dict[str, object]:
-    """Return what importing memkit takes, and what an empty package takes."""
+    """Return the time of importing memkit, and of an empty package."""
     (folder / "nothing").mkdir()
     (folder / "nothing" / "__init__.py").write_text('"""Empty."""\n', encoding="utf-8")
     root = str(Path(memkit.__file__).parents[1])  # each is found behind as many other places
@@ -102,7 +102,7 @@ def import_row(folder: Path, runs: int = 2000) -> dict[str, object]:
 
 
 def main() -> None:
-    """Run both in turn and print the medians and their ratio."""
+    """Run both alternately and print the medians and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--runs", type=int, default=25)

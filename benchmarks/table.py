@@ -1,4 +1,4 @@
-"""How every benchmark prints its rows: a table for people, JSON for programs."""
+"""The output of all benchmarks: a table for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COLUMNS = ("case", "ours", "peer", "ratio")
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
-    """Print one row a case: what was measured, our figure, the peer's, and how they compare."""
+    """Print one row per case: what was measured, our figure, the peer's, and their ratio."""
     if as_json:
         print(json.dumps(list(rows), indent=1))
         return

@@ -1,10 +1,10 @@
-"""Recall of single turns in talk that was written, among talk that was made: by stems, default, records, meaning.
+"""Recall of single turns in written talk, among generated talk: by stems, default, records, meaning.
 
-``talk.txt`` and ``talk_later.txt`` have what two people write over two years and questions about it, most of which
-need several turns or a name that another turn brings up. Each of their sessions is spread over one of forty made ones
-(``tests/bench/conversations``), which tears answers from what they answer, or stands whole in it, as it was said.
+``talk.txt`` and ``talk_later.txt`` contain two people's messages over two years and questions about them, most of which
+need several turns or a name that another turn brings up. Each of their sessions is spread over one of forty generated
+ones (``tests/bench/conversations``), which separates answers from questions, or included whole, as it was said.
 ``talk_long.txt`` is one dialogue by itself. The many topics are the decisions of this project. The peer of a row is
-what plain stems find. ``--vectors FOLDER`` adds a model as ``memkit bench retrieval`` takes it.
+the result of plain stems. ``--vectors FOLDER`` adds a model as ``memkit bench retrieval`` takes it.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from memkit.runtime.embeddings.local import LocalEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]
 TALKS = {"talk": ("Dana", "Piet"), "talk_later": ("Nora", "Ellen")}
-"""Files of written talk with who talks: the first was there when searches were tuned, the later one to report on."""
+"""Files of written talk with their speakers: the first was there when searches were tuned, the later one reports."""
 MADE = ("Ann", "Bob")
 ALL, HOPS = "all", "several turns"
 K, EVERY = 10, 100_000
-"""The first of what is ranked, and all."""
+"""The first results, and all."""
 TOPICS = 6
 """Decisions in one session."""
 FEWEST_WORDS = 5
-"""A shorter paragraph is no turn."""
+"""A shorter paragraph is not a turn."""
 
 
 def written(talk: str) -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:
@@ -58,7 +58,7 @@ def written(talk: str) -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]
 
 
 def lines(seed: int, talk: str, *, whole: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield turns and questions: what was written stands among what is made by rule, spread over it or ``whole``."""
+    """Yield turns and questions: the written talk among talk made by rule, spread over it or ``whole``."""
     sys.path.insert(0, str(ROOT / "tests" / "bench"))
     from conversations import conversations
 
@@ -102,7 +102,7 @@ def many_topics(half: int) -> Iterator[dict[str, Any]]:
 
 
 def measured(given: Iterable[dict[str, Any]], modes: list[str], vectors: Path | None) -> Measurement:
-    """Return what each way to search finds in dialogues, among the first and among all that it ranks."""
+    """Return what each search mode finds in dialogues, among the first results and among all."""
     embedder = LocalEmbedder(vectors) if vectors else None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "talk.jsonl")
@@ -112,7 +112,7 @@ def measured(given: Iterable[dict[str, Any]], modes: list[str], vectors: Path | 
 
 
 def main() -> None:
-    """Print a row for each way to search and kind of question."""
+    """Print a row for each search mode and kind of question."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--vectors", type=Path, help="folder of an embedding model")

@@ -3,8 +3,8 @@
 
 Each dialogue is a memory of facts about people, places, work and tastes, and questions and remarks that need one of
 them. A remark never repeats the fact: it shares a name, a thing or another form of a word, and with many records the
-same name or thing stands in many. The figure is the share of remarks whose record the model was shown. The second
-figure is of remarks that need nothing: the share in which nothing was shown.
+same name or thing is in many. The figure is the share of remarks whose record the model was shown. The second
+figure is for remarks that need nothing: the share for which nothing was shown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memkit.runtime.loop.interface import Completion, Message, ToolSpec
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
 
 SIZES = {5: 0.95, 50: 0.90, 500: 0.85}
-"""Records, and the share that is to be reached."""
+"""Number of records, and the share to be reached."""
 NAMES = (
     "Lena Omar Priya Jonas Mei Tomas Aisha Felix Noor Greta Ivan Yuki Carla Bruno Dalia Emil Farah Hugo Ines Karim "
     "Luis Marta Nils Olga Pablo Rosa Samir Tilda Viktor Wanda"
@@ -50,7 +50,7 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("{name} teaches {thing} lessons on {day}", ("When does {name} give {thing} lessons, who is the teacher?",)),
 )  # fmt: skip
 WRITTEN = ("remarks", "remarks_later")
-"""Files of what people noted, and what they say when they need it; at most half of a memory is made of one of these.
+"""Files of people's notes, and what they say when they need them; at most half of a memory comes from one of these.
 
 The later one was written when recall was finished.
 """
@@ -61,26 +61,26 @@ IDLE = (
 
 
 class Remark(NamedTuple):
-    """What the user says, and the fact that it needs."""
+    """The user's words, and the fact that they need."""
 
     text: str
     fact: str
 
 
 class Shown:
-    """A model that only looks: it keeps what it was shown, and calls no tool."""
+    """A model that only records what it was shown, and calls no tool."""
 
     def __init__(self) -> None:
         self.prompt = ""
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Return an answer after noting the prompt."""
+        """Return an answer after recording the prompt."""
         self.prompt = "\n".join(str(message.get("content")) for message in messages)
         return Completion("Noted.")
 
 
 def dialogue(seed: int, records: int, file: str = WRITTEN[0]) -> tuple[list[str], list[Remark]]:
-    """Return the facts of a memory, no two of which answer the same, and a remark for each; the written ones first."""
+    """Return the facts of a memory, with distinct answers, and a remark for each; the written ones first."""
     written = Path(__file__).with_name(f"{file}.txt").read_text(encoding="utf-8").splitlines()
     made = random.Random(seed)
     facts: dict[str, Remark] = {}
@@ -96,7 +96,7 @@ def dialogue(seed: int, records: int, file: str = WRITTEN[0]) -> tuple[list[str]
             "number": made.randint(4, 28),
         }  # fmt: skip
         fact, text = form.format(**drawn), made.choice(remarks).format(**drawn)
-        # Of two facts that one remark asks for, either would be right: only one of them is in a memory.
+        # If one remark asks for two facts, either would be right: only one of them is in a memory.
         if fact not in facts and text not in answers:
             facts[fact] = Remark(text, fact)
             answers |= {one.format(**drawn) for one in remarks}
@@ -104,13 +104,13 @@ def dialogue(seed: int, records: int, file: str = WRITTEN[0]) -> tuple[list[str]
 
 
 def measured(seed: int, records: int, most: int = 60, file: str = WRITTEN[0]) -> tuple[int, int, int, int]:
-    """Return of a dialogue: remarks, those whose record was shown, idle remarks, those at which nothing was."""
+    """Return for a dialogue: remarks, those whose record was shown, idle remarks, those for which nothing was."""
     facts, remarks = dialogue(seed, records, file)
     if file == WRITTEN[0]:
         random.Random(seed).shuffle(remarks)  # of the later ones those that people wrote are asked, and first
     with ArchivalStore(None) as archive:
         user = Origin(actor="user", user_id="ada")
-        # One of them supersedes or contradicts none of the others, whatever the gate makes of them: it is asked.
+        # No fact supersedes or contradicts another, whatever the gate makes of them; it is asked all the same.
         held = {fact: archive.offer(Draft(text=fact), user).id for fact in facts}
         shown = sum(_is_shown(archive, one.text, str(held[one.fact])) for one in remarks[:most])
         still = sum(not _prompted(archive, text).count("\n- [") for text in IDLE)
@@ -122,7 +122,7 @@ def _is_shown(archive: ArchivalStore, text: str, record_id: str) -> bool:
 
 
 def _prompted(archive: ArchivalStore, text: str) -> str:
-    """Return the prompt that a model sees for ``text`` in a session that has begun."""
+    """Return the model's prompt for ``text`` in a session that has begun."""
     main, model = MainContext(8000), Shown()
     memory = MemoryTools(main, archive, user_id="ada", session_id="bench")
     config = AgentConfig("ada", "bench", max_tokens=8000)

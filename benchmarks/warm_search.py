@@ -1,8 +1,8 @@
-"""Time searches in a running process against rank_bm25, bare SQLite FTS5 and tantivy, all asked the same questions.
+"""Time searches in a running process against rank_bm25, bare SQLite FTS5 and tantivy, with the same questions.
 
-The peers index bare texts and answer with ids. memkit besides filters by user, scope, validity and trust, scores what
-it finds by more than words, counts the use, and looks whether the shards have changed. FTS5 and tantivy get the
-questions without stop words, which makes them faster; rank_bm25 is used as its page shows, on words split at blanks.
+The peers index bare texts and answer with ids. memkit also filters by user, scope, validity and trust, scores
+results by more than words, counts the use, and checks whether the shards have changed. FTS5 and tantivy get the
+questions without stop words, which makes them faster; rank_bm25 is used as on its page, on words split at whitespace.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def texts(root: Path) -> Iterator[str]:
 
 
 def built(count: int, name: str, ours: tuple[float, int], theirs: tuple[float, int], held: int) -> dict[str, object]:
-    """Return the row of two indexes made from nothing, each with its seconds and bytes, over ``held`` bytes of shards.
+    """Return the row of two indexes built from scratch, each with its seconds and bytes, over ``held`` bytes of shards.
 
-    All is processor time, reading the shards included.
+    All is processor time, including reading the shards.
     """
     sizes = " / ".join(f"{size / held:.2f}" for _, size in (ours, theirs))
     case = f"index of {count:,} records made, s of the processor; bytes by those of the shards {sizes}; peer {name}"
@@ -47,7 +47,7 @@ def built(count: int, name: str, ours: tuple[float, int], theirs: tuple[float, i
 
 
 def bytes_under(folder: Path, pattern: str = "*") -> int:
-    """Return how large the files of a folder are together."""
+    """Return the total size of the files in a folder."""
     return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
 
 
@@ -61,7 +61,7 @@ def rank_bm25(root: Path, _folder: Path) -> Ask:
 
 
 def fts5(root: Path, folder: Path) -> Ask:
-    """Return a search by a bare FTS5 table with its own stemmer, the question's stop words left out."""
+    """Return a search by a bare FTS5 table with its own stemmer, without the question's stop words."""
     sql = sqlite3.connect(folder / "peer.sqlite")
     sql.execute("CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='porter')")
     sql.executemany("INSERT INTO words(rowid, body) VALUES(?,?)", enumerate(texts(root)))
@@ -107,7 +107,7 @@ def memkit(root: Path) -> Ask:
 
 
 def milliseconds(ask: Ask, questions: list[str]) -> tuple[float, float]:
-    """Return the median and the 95th percentile of the time for a question."""
+    """Return the median and the 95th percentile of a question's time."""
     taken = []
     for question in questions:
         started = time.perf_counter()
@@ -118,17 +118,17 @@ def milliseconds(ask: Ask, questions: list[str]) -> tuple[float, float]:
 
 
 def megabytes(root: Path, question: str) -> float:
-    """Return the memory that a process needs to answer one question from an index in place."""
+    """Return the memory that a process needs to answer one question from an existing index."""
     code = f"import sys; sys.path[:0] = {sys.path!r}; import warm_search as w; w.answer({str(root)!r}, {question!r})"
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     return float(printed)
 
 
 def answer(root: str, question: str) -> None:
-    """Answer one question and print the megabytes that this process took at its peak."""
+    """Answer one question and print this process's peak memory in megabytes."""
     memkit(Path(root))(question)
     status = Path("/proc/self/status")
-    if status.exists():  # what getrusage says on Linux, a process inherits from the one that started it
+    if status.exists():  # on Linux, a process inherits getrusage's peak from the one that started it
         peak = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
         print(int(peak.split()[1]) / 1024)
     else:
@@ -169,7 +169,7 @@ def rows_of(
 
 
 def many_users(questions: int) -> dict[str, object]:
-    """Return how a search among 10,000 users with 100 records each compares with one among one user's 100."""
+    """Return the comparison of a search among 10,000 users with 100 records each with one among one user's 100."""
     found = []
     for users in (10_000, 1):
         with tempfile.TemporaryDirectory() as folder:
@@ -191,7 +191,7 @@ def many_users(questions: int) -> dict[str, object]:
 
 
 def main() -> None:
-    """Print one row a case; a ratio above 1 means that memkit is faster."""
+    """Print one row per case; a ratio above 1 means that memkit is faster."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--records", type=int, nargs="*", default=[100_000])

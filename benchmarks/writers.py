@@ -30,7 +30,7 @@ CALM = {"GIT_CONFIG_COUNT": "0", "MEMKIT_USER": "nobody"}
 
 @dataclass
 class Done:
-    """What one process did."""
+    """The result of one process."""
 
     seconds: float = 0.0
     longest: float = 0.0
@@ -38,7 +38,7 @@ class Done:
 
 
 def write(store: Path, name: str, adds: int) -> Done:
-    """Add so many records as one user, each with its commit."""
+    """Add ``adds`` records as one user, each with its commit."""
     done, began = Done(), time.monotonic()
     with open_workspace(store, notice=done.refused.append) as workspace:
         for number in range(adds):
@@ -55,7 +55,7 @@ def write(store: Path, name: str, adds: int) -> Done:
 
 
 def command(*commands: list[str]) -> Done:
-    """Run commands one after the other; what none of them may end with is a refusal."""
+    """Run commands one after another; none may end with a refusal."""
     done = Done()
     for words in commands:
         started, said = time.monotonic(), io.StringIO()
@@ -69,7 +69,7 @@ def command(*commands: list[str]) -> Done:
 
 
 def at_once(jobs: list[Callable[[], Done]]) -> list[Done]:
-    """Run every job in a process of its own, all at the same time."""
+    """Run every job in a separate process, all at the same time."""
     context = multiprocessing.get_context("fork")
     results: Queue[tuple[int, Done]] = context.Queue()
     processes = [context.Process(target=lambda i=i, job=job: results.put((i, job()))) for i, job in enumerate(jobs)]
@@ -82,7 +82,7 @@ def at_once(jobs: list[Callable[[], Done]]) -> list[Done]:
 
 
 def made(folder: str) -> Path:
-    """Return a new store that commits each change, with somebody in it who leaves."""
+    """Return a new store that commits each change, containing a user to erase."""
     store = Path(folder) / "store"
     command(["init", str(store)], ["config", "set", "git.commit", "each", "--store", str(store)])
     for number in range(5):

@@ -1,4 +1,4 @@
-"""The same questions put to memkit and to other memories, by one command, with no model that judges.
+"""The same questions put to memkit and to other memories, by one command, without a model as judge.
 
 ``python -m closure`` asks; ``closure/README.md`` says how to repeat one answer, and how to add a system or a question.
 """

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Ask, write, and return 0; 1 where memkit fails what the report does not own; 2 where a question is at fault."""
+    """Ask, write, and return 0; 1 if memkit fails what the report does not admit; 2 if a question is at fault."""
     systems, suites = load_systems(), load_suites()
     options = _parser(systems, list(suites)).parse_args(words)
     if options.page:
@@ -56,7 +56,7 @@ def _is_asked(system: System, options: argparse.Namespace) -> bool:
 
 
 def _ended(cells: Sequence[Cell], systems: dict[str, System], owned: frozenset[str]) -> int:
-    """Say what was wrong and return the exit code; what memkit lost before, and ``owned``, is no news."""
+    """Report what was wrong and return the exit code; memkit's earlier losses, and ``owned`` ones, do not count."""
     for cell in faults(cells):
         print(f"{cell.id}: {cell.reason}. Its other answers do not count. Repeat it: {cell.command}", file=sys.stderr)
     lost = [cell for cell in cells if cell.result == FAIL and systems[cell.system].is_ours]
@@ -98,6 +98,6 @@ def _parser(systems: dict[str, System], suites: list[str]) -> argparse.ArgumentP
 
 
 if __name__ == "__main__":
-    # As after a Ctrl-C: what was answered is kept, what is being asked comes to its end, and its server is stopped.
+    # As after Ctrl-C: earlier answers are kept, the current question is completed, and its server is stopped.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     sys.exit(main())

@@ -16,30 +16,30 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class NotHereError(Exception):
-    """This machine lacks what a system or a question needs; the words say what."""
+    """This machine lacks something that a system or a question needs; the words say what."""
 
 
 def compile_sources() -> None:
-    """Compile what workers import, which they read from folders of their own and never write: once for all of them."""
+    """Compile once what workers import: they read it from folders of their own and never write."""
     for name in ("closure", "memkit", "tests/proof"):
         compileall.compile_dir(ROOT / name, quiet=2)
 
 
 def folder() -> Path:
-    """Return where environments and half-finished runs are kept."""
+    """Return the folder of environments and unfinished runs."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(os.environ.get("CLOSURE_CACHE") or base / "memkit-closure")
 
 
 def python_of(packages: list[str], python: str = "") -> Path:
-    """Return the interpreter of an environment with ``packages``, made now if there is none; the own one without any.
+    """Return the interpreter of an environment with ``packages``, created if necessary; the own one without any.
 
     Raises:
-        NotHereError: There is no such Python, or the index does not give the packages.
+        NotHereError: There is no such Python, or the index does not provide the packages.
     """
     if not packages:
         return Path(sys.executable)
-    # Not the link to it in an environment of ours: every checkout has the same use of what is made.
+    # Not the link to it in an environment of ours: every checkout can use the created environments.
     interpreter = os.path.realpath(sys.executable) if not python else _newer(python)
     name = hashlib.sha256("\n".join([interpreter, *packages]).encode()).hexdigest()[:16]
     kept = folder() / "environments" / name
@@ -47,7 +47,7 @@ def python_of(packages: list[str], python: str = "") -> Path:
     with kept.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not kept.exists():
-            # Made beside its place, so that an interrupted run leaves no half of one.
+            # Created beside its place, so that an interrupted run leaves no partial one.
             fresh = kept.with_suffix(".new")
             shutil.rmtree(fresh, ignore_errors=True)
             _uv("venv", "--relocatable", "--no-python-downloads", "--python", interpreter, fresh)
@@ -77,7 +77,7 @@ def _uv(*arguments: str | Path) -> None:
 
 
 def _as_pip_is_told() -> dict[str, str]:
-    """Return the variables with the index and certificates of pip, which uv does not look up."""
+    """Return the variables with pip's index and certificates, which uv does not look up."""
     asked = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
     told = {"UV_SYSTEM_CERTS": "true"}

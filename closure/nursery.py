@@ -1,8 +1,8 @@
 """Processes that have loaded an adapter and fork a worker for each start: loading takes longer than most questions.
 
-Only adapters of this environment are asked so. They keep nothing when they are loaded, and what they load later a
-parent loads once for all, when a worker said so at its end. Of two parents the one forks what a subject starts first,
-the other what it starts next, so that nothing that is the same in one process alone outlives a restart, a hash as well.
+Only adapters of this environment are used so. They keep no state when they are loaded, and what they load later is
+loaded once by a parent, when a worker has reported it at its end. Of two parents one forks a subject's first start,
+the other its next, so that nothing that is the same only within one process outlives a restart, such as a hash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def variables_in(folder: Path) -> dict[str, str]:
-    """Return the variables of a system: no key of anybody, and every folder of a user inside of ``folder``."""
+    """Return a system's variables: nobody's keys, and every folder of a user inside ``folder``."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
     (folder / "tmp").mkdir(exist_ok=True)
@@ -39,14 +39,14 @@ def variables_in(folder: Path) -> dict[str, str]:
 
 
 class Forked:
-    """A worker that a parent forked, with what is used of ``Popen``."""
+    """A worker forked by a parent, with the used part of ``Popen``'s interface."""
 
     def __init__(self, pid: int, stdin: IO[bytes], stdout: IO[bytes]) -> None:
         self.pid, self.stdin, self.stdout = pid, stdin, stdout
         self._end = os.pidfd_open(pid)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until it has ended; ``TimeoutExpired`` where it has not."""
+        """Wait until it has ended; raise ``TimeoutExpired`` otherwise."""
         ended = select.poll()
         ended.register(self._end, select.POLLIN)
         if not ended.poll(None if timeout is None else 1000 * timeout):
@@ -105,12 +105,12 @@ _lock = threading.Lock()
 
 
 def is_possible() -> bool:
-    """Return whether this machine tells of the end of a process that is another one's child."""
+    """Return whether this machine reports the end of a process that is another one's child."""
     return hasattr(os, "pidfd_open")
 
 
 def parent_of(adapter: str, start: int) -> Parent:
-    """Return the parent for the ``start``-th start of a subject."""
+    """Return the parent for a subject's start number ``start``."""
     with _lock:
         key = adapter, start % 2
         if key not in _parents:

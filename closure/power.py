@@ -1,9 +1,9 @@
-"""What a disk may hold after the power failed: the writes of processes, as strace saw them, and legal states of them.
+"""Possible disk contents after a power failure: the writes of processes, as strace saw them, and legal states of them.
 
-A write is only sure to be there after ``fsync`` of its file, a name only after ``fsync`` of its directory (fsync(2)).
-Everything later may be there or not, with two limits that journalling file systems keep: names come in the order in
-which they were made, and a rename is there whole or not at all. What a file was written since its last ``fsync`` may be
-there, be missing, be cut off in the middle, or have holes (Pillai et al., "All File Systems Are Not Created Equal",
+A write is certain to persist only after ``fsync`` of its file, a name only after ``fsync`` of its directory (fsync(2)).
+Everything later may be present or not, with two guarantees of journalling file systems: names persist in the order in
+which they were made, and a rename is atomic. What was written to a file since its last ``fsync`` may be
+present, missing, truncated in the middle, or have holes (Pillai et al., "All File Systems Are Not Created Equal",
 OSDI 2014). Writes to mapped memory are not seen; ``Recording.unseen`` names the files that show it.
 """
 
@@ -25,9 +25,9 @@ CALLS = (
 )
 ANSWER = b'{"value"'
 TRACED = 120.0
-"""Seconds that the traced process may take."""
+"""Time limit in seconds of the traced process."""
 SECTOR = 512
-"""Bytes that a disk writes whole; a cut-off write ends at a multiple of it."""
+"""Bytes that a disk writes atomically; a truncated write ends at a multiple of it."""
 _CALL = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)(?:<((?:\\x..)*)>)?")
 _UNFINISHED = re.compile(r"(\d+) +(\w+\(.*) <unfinished \.\.\.>$")
 _RESUMED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>(.*)$")
@@ -37,22 +37,22 @@ _PLACE = re.compile(r"(AT_FDCWD|\d+)<((?:\\x..)*)>")
 
 @dataclass(frozen=True)
 class Made:
-    """A name that was made, moved or taken away."""
+    """A name that was created, moved or removed."""
 
     path: str
     what: str | tuple[str, str] | None
-    """The content by its number, ``("dir", "")``, ``("link", TARGET)``, or None where the name is gone."""
+    """The content by its number, ``("dir", "")``, ``("link", TARGET)``, or None if the name was removed."""
     gone: str = ""
-    """The name that a rename took away."""
+    """The name that a rename removed."""
 
     def parents(self) -> set[str]:
-        """Return the directories whose ``fsync`` makes it last."""
+        """Return the directories whose ``fsync`` makes it persistent."""
         return {str(Path(path).parent) for path in (self.path, self.gone) if path}
 
 
 @dataclass(frozen=True)
 class Wrote:
-    """Bytes of a file, or its new length where there are none."""
+    """Bytes of a file, or its new length if there are none."""
 
     file: str
     offset: int
@@ -61,14 +61,14 @@ class Wrote:
 
 @dataclass(frozen=True)
 class Synced:
-    """What was made to last: a file by its number, or a directory by its path."""
+    """What was made persistent: a file by its number, or a directory by its path."""
 
     what: str
 
 
 @dataclass(frozen=True)
 class Answered:
-    """The program said that it did what it was asked."""
+    """The program reported that it had done what it was asked."""
 
 
 Event = Made | Wrote | Synced | Answered
@@ -77,19 +77,19 @@ Names = dict[str, str | tuple[str, str]]
 
 @dataclass
 class Recording:
-    """A folder as it was, and what processes did to it afterwards, in order."""
+    """A folder's initial state, and what processes did to it afterwards, in order."""
 
     folder: Path
     names: Names
     contents: dict[str, bytes]
     events: list[Event] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
-    """Files that hold something else than what was seen being written."""
+    """Files with contents other than what was seen being written."""
 
     def state(self, until: int, chance: random.Random | None) -> tuple[Names, dict[str, bytes]]:
-        """Return names and contents after a power failure behind ``until`` events.
+        """Return names and contents after a power failure following ``until`` events.
 
-        Without ``chance`` it is the worst one: nothing is there that was not made to last.
+        Without ``chance`` it is the worst one: everything that was not made persistent is gone.
         """
         before = self.events[:until]
         made = [place for place, event in enumerate(before) if isinstance(event, Made)]
@@ -104,7 +104,7 @@ class Recording:
         return names, dict(self._contents_left(before, chance))
 
     def _names_that_last(self, before: Sequence[Event]) -> int:
-        """Return how many events have to be passed for every name whose directory was made to last."""
+        """Return how many events must have passed for every name whose directory was made persistent."""
         synced: set[str] = set()
         for place in range(len(before) - 1, -1, -1):
             event = before[place]
@@ -132,7 +132,7 @@ class Recording:
 
 
 def _survivors(writes: list[Wrote], chance: random.Random | None) -> list[Wrote]:
-    """Return what is left of writes that nobody made to last: none, all, the first ones, or some of them."""
+    """Return what remains of writes that were not made persistent: none, all, the first ones, or some of them."""
     if chance is None or not writes:
         return []
     how = chance.choice(["none", "all", "first", "some"])
@@ -156,7 +156,7 @@ def _apply(content: bytearray, write: Wrote) -> None:
 
 
 def _name(names: Names, event: Made) -> None:
-    """Give or take a name; below a directory that is renamed everything goes with it."""
+    """Add or remove a name; everything below a renamed directory moves with it."""
     if event.gone:
         below = f"{event.gone}/"
         for path in [path for path in names if path == event.gone or path.startswith(below)]:
@@ -168,12 +168,12 @@ def _name(names: Names, event: Made) -> None:
 
 
 def put(folder: Path, names: Names, contents: dict[str, bytes]) -> None:
-    """Make the folder hold exactly this."""
+    """Make the folder contain exactly this."""
     for entry in folder.iterdir():
         shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
     for path, what in sorted(names.items()):
         place = Path(path)
-        # A name may last while that of its directory does not; then nobody reaches it.
+        # A name may persist while that of its directory does not; then it is unreachable.
         if not place.parent.is_dir():
             continue
         if isinstance(what, str):
@@ -186,7 +186,7 @@ def put(folder: Path, names: Names, contents: dict[str, bytes]) -> None:
 
 
 def held(folder: Path) -> tuple[Names, dict[str, bytes]]:
-    """Return what a folder holds; a file's number is its path."""
+    """Return the contents of a folder; a file's number is its path."""
     names: Names = {}
     contents = {}
     for path in folder.rglob("*"):
@@ -200,7 +200,7 @@ def held(folder: Path) -> tuple[Names, dict[str, bytes]]:
 
 
 def record(command: Sequence[str], asked: str, folder: Path, variables: dict[str, str], log: Path) -> Recording:
-    """Run a command below strace, with ``asked`` as its input, and return what it did in ``folder``."""
+    """Run a command under strace, with ``asked`` as its input, and return what it did in ``folder``."""
     names, contents = held(folder)
     strace = ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-xx", "-e", "signal=none", "-s", str(1 << 24)]
     strace += ["-e", f"trace={CALLS}"]
@@ -217,14 +217,14 @@ def record(command: Sequence[str], asked: str, folder: Path, variables: dict[str
     seen = {path: bytes(reader.content[what]) for path, what in reader.names.items() if isinstance(what, str)}
     recording.unseen = sorted(
         os.path.relpath(path, folder) for path in {*seen, *contents}
-        # SQLite makes its index of a log anew after a failure.
+        # SQLite rebuilds the index of a log after a failure.
         if seen.get(path) != contents.get(path) and not path.endswith("-shm")
     )  # fmt: skip
     return recording
 
 
 class _Reader:
-    """Follows the calls of a trace: which name leads to which content, and where each open file is written next."""
+    """Follows the calls of a trace: which name refers to which content, and the write position of each open file."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -234,10 +234,10 @@ class _Reader:
         self._began: dict[str, str] = {}
         self._folders: dict[str, str] = {}
         self._at: dict[str, int | None] = {}
-        """Where a file that is open for writing is written next; None for its end."""
+        """The write position of an open file; None for its end."""
 
     def take(self, line: str) -> None:
-        """Follow one line; a call counts when it comes back."""
+        """Process one line; a call counts when it returns."""
         if unfinished := _UNFINISHED.match(line):
             self._began[unfinished[1]] = unfinished[2]
             return
@@ -272,7 +272,7 @@ class _Reader:
             _apply(self.content.setdefault(event.file, bytearray()), event)
 
     def _file(self, places: list[tuple[str, str]]) -> str | None:
-        """Return the content that the first open file of a call leads to."""
+        """Return the content that the first open file of a call refers to."""
         what = self.names.get(places[0][1]) if places else None
         return what if isinstance(what, str) else None
 

@@ -36,7 +36,7 @@ class Run:
     """When and how rows were made."""
 
     begins: tuple[str, ...]
-    """When it was begun, and each time that it was gone on with."""
+    """When it was begun, and each time that it was resumed."""
     ended: str
     commit: str
     machine: str
@@ -47,7 +47,7 @@ class Run:
     """The ids of the rows that it made."""
 
     def told(self, systems: Collection[str]) -> str:
-        """Return it in a sentence, with how many of the cells it asked."""
+        """Return it in a sentence, with the number of cells it asked."""
         names = list(dict.fromkeys(cell.partition("/")[0] for cell in self.cells))
         whom = "every system" if set(names) == set(systems) else ", ".join(names)
         more = f", gone on with {', '.join(self.begins[1:])}" if self.begins[1:] else ""
@@ -64,7 +64,7 @@ def run_of(plan: Plan, kept: Kept, cells: Sequence[Cell]) -> Run:
 
 
 def _commit() -> str:
-    """Return the commit of the sources; the report that the first part of a run wrote is none."""
+    """Return the commit of the sources; the report written by the first part of a run does not count."""
     git = ["git", "-C", str(ROOT)]
     named = [*git, "rev-parse", "--short=8", "HEAD"]
     commit = subprocess.run(named, capture_output=True, text=True, check=False).stdout.strip()
@@ -74,12 +74,12 @@ def _commit() -> str:
 
 
 def beside(run: Run, found: Sequence[Cell], path: Path, order: Sequence[str]) -> tuple[list[Run], list[Cell]]:
-    """Return runs and rows with those of a new run, which does not take the place of what it did not ask.
+    """Return runs and rows with those of a new run, which replaces only what it asked.
 
     Args:
         run: The new run.
         found: Its cells.
-        path: The report as it is.
+        path: The present report.
         order: The systems by name.
     """
     before = {cell.id: cell for cell in read(path) if cell.system in order}
@@ -108,17 +108,17 @@ def write(
 
 
 def _lines(rows: Iterable[Mapping[str, object]]) -> str:
-    """Return a list of JSON with a line for each row, so that a change of a cell is a changed line."""
+    """Return a JSON list with one line per row, so that a change of a cell is a changed line."""
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
 
 
 def read(path: Path) -> list[Cell]:
-    """Return the rows of a report, none where there is no file."""
+    """Return the rows of a report, empty if there is no file."""
     return [Cell(**row) for row in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
 
 
 def read_runs(path: Path) -> list[Run]:
-    """Return the runs of a report, none where there is no file."""
+    """Return the runs of a report, empty if there is no file."""
     file = path.with_name("runs.json")
     found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     return [Run(**{**run, "begins": tuple(run["begins"]), "cells": tuple(run["cells"])}) for run in found]
@@ -131,7 +131,7 @@ def markdown(
     suites: Mapping[str, Suite],
     whole: bool = False,
 ) -> str:
-    """Return the report: where memkit loses, the sums, the systems, every question; ``whole`` with what was seen."""
+    """Return the report: where memkit loses, the sums, the systems, every question; ``whole`` with observations."""
     parts = [HEAD, *_lost(cells, systems), *_sums(cells, systems, suites), *_who(cells, systems)]
     others = Suite("environment", "How it was set up, and where it went while it was asked.")
     for suite in (*suites.values(), others):
@@ -167,7 +167,7 @@ def _by_reason(cells: Iterable[Cell]) -> list[str]:
 
 
 def _beaten(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
-    """Yield the figures in which somebody else is better: those of ``cost`` and ``recall``, passed or not."""
+    """Yield the figures in which another system is better: those of ``cost`` and ``recall``, passed or not."""
     figures: dict[str, dict[str, float]] = {}
     for cell in cells:
         counts = {"cost": (PASS,), "recall": (PASS, FAIL)}.get(cell.suite, ())
@@ -210,7 +210,7 @@ def _who(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
 
 
 def _signs(cells: Sequence[Cell], suite: Suite) -> Iterable[str]:
-    """Yield for each question who passed, who failed, and who cannot; with figures where the suite measures."""
+    """Yield for each question who passed, who failed, and who cannot; with figures if the suite measures."""
     for case, rule in _rules(cells, suite).items():
         yield f'<a id="{suite.name}-{case}"></a>\n\n### {suite.name}/{case}\n'
         if rule:
@@ -229,7 +229,7 @@ def _named(cell: Cell) -> str:
 
 
 def _seen(cells: Sequence[Cell], suite: Suite) -> Iterable[str]:
-    """Yield for each question a table of what was seen, and the command of each cell."""
+    """Yield for each question a table of observations, and the command of each cell."""
     for case, rule in _rules(cells, suite).items():
         yield f'<a id="{suite.name}-{case}"></a>\n'
         yield f"### {suite.name}/{case}\n"
@@ -241,7 +241,7 @@ def _seen(cells: Sequence[Cell], suite: Suite) -> Iterable[str]:
 
 
 def _rules(cells: Sequence[Cell], suite: Suite) -> dict[str, str]:
-    """Return the questions that were asked, in order, each with its rule."""
+    """Return the questions asked, in order, each with its rule."""
     rules = {case.id: case.rule for case in suite.cases}
     return {case: rules.get(case, "") for case in dict.fromkeys(cell.case for cell in cells)}
 
@@ -259,7 +259,7 @@ code{background:#8882;padding:.1rem .3rem;border-radius:4px;overflow-wrap:anywhe
 
 
 def page(text: str) -> str:
-    """Return the report as a page that loads nothing: headings, tables, lists and paragraphs, which is all it has."""
+    """Return the report as a page that loads nothing: headings, tables, lists and paragraphs."""
     shown: list[str] = []
     rows: list[str] = []
     for line in [*text.splitlines(), ""]:
@@ -286,7 +286,7 @@ def page(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Return a line with its links and code; what systems said is only ever text."""
+    """Return a line with its links and code; systems' own words are only ever text."""
     safe = html.escape(html.unescape(text), quote=True)
     pieces = safe.split("`")
     for place in range(1, len(pieces), 2):

@@ -1,6 +1,6 @@
-"""Puts every case to every system, keeps each answer when it is there, and goes on where an earlier run was cut off.
+"""Puts every case to every system, stores each answer immediately, and resumes where an earlier run was cut off.
 
-A suite of a system is one piece of work, or a case of one that takes long; pieces run side by side, the cases of a
+A suite of a system is one piece of work, or one case of it if it takes long; pieces run in parallel, the cases of a
 piece one after another.
 """
 
@@ -41,15 +41,15 @@ class Cell:
     case: str
     id: str
     result: str
-    """``pass``, ``fail``, or ``skipped`` where the system cannot be asked that."""
+    """``pass``, ``fail``, or ``skipped`` if the system cannot be asked that."""
     reason: str
     command: str
-    """What repeats this answer alone."""
+    """The command that repeats this answer alone."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which questions are put to whom, and how much of them."""
+    """Which questions are put to which systems, and how much of them."""
 
     systems: Sequence[System]
     suites: Sequence[Suite]
@@ -57,9 +57,9 @@ class Plan:
     share: float = 1.0
     jobs: int = 2
     cases: frozenset[str] = frozenset()
-    """Only the cells of these ids, where there are any."""
+    """Only the cells with these ids, if there are any."""
     data: Path | None = None
-    """Where data sets lie that whoever runs it has fetched."""
+    """The folder of data sets that the user has downloaded."""
     until: float = float("inf")
     """The moment, by ``time.monotonic``, after which nothing more is asked."""
 
@@ -70,7 +70,7 @@ class Plan:
 
 
 class Kept:
-    """The cells of a run that is not finished, in a file; another run goes on with those whose sources are the same."""
+    """The cells of an unfinished run, in a file; another run reuses those whose sources are the same."""
 
     def __init__(self, plan: Plan, fresh: bool) -> None:
         self._path = environments.folder() / f"run-{plan.seed}-{plan.share:g}.jsonl"
@@ -85,13 +85,13 @@ class Kept:
         }  # fmt: skip
 
     def cells(self, manners: Mapping[str, Manners]) -> dict[str, Cell]:
-        """Return what an earlier run answered, and note what it saw; a line that was cut off is asked again."""
+        """Return the answers of an earlier run, and note its observations; a truncated line is asked again."""
         found = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 try:
                     fields = json.loads(line)
-                    fields.pop("seconds", None)  # an earlier version kept none
+                    fields.pop("seconds", None)  # an earlier version stored none
                     sources, seen = fields.pop("sources"), fields.pop("seen")
                     cell = Cell(**fields)
                 except (json.JSONDecodeError, TypeError, KeyError):
@@ -102,7 +102,7 @@ class Kept:
         return found
 
     def add(self, cell: Cell, manners: Manners, seconds: float) -> None:
-        """Keep an answer, how long it took by the clock, and where the system wanted to go until then."""
+        """Store an answer, its wall time, and the places that the system wanted to reach until then."""
         more = {"seen": [manners.asked, manners.outside], "seconds": round(seconds, 1)}
         self._note({**asdict(cell), "sources": self._sources[cell.system, cell.suite], **more})
 
@@ -111,12 +111,12 @@ class Kept:
             file.write(json.dumps(row) + "\n")
 
     def begins(self) -> list[str]:
-        """Return when the run was begun and gone on with."""
+        """Return when the run was begun and resumed."""
         lines = self._path.read_text(encoding="utf-8").splitlines()
         return [json.loads(line)["begins"] for line in lines if line.startswith('{"begins"')]
 
     def finish(self) -> None:
-        """Forget them: the run is whole, and the next one begins anew."""
+        """Delete them: the run is complete, and the next one starts afresh."""
         self._path.unlink(missing_ok=True)
 
 
@@ -128,12 +128,12 @@ PARTS = {
     "known-bugs": ("suites/known_bugs.py",),
     "cost": ("suites/cost.py", "suites/recall.py"),
 }
-"""The files of a suite, where it is not one of its name."""
+"""The files of a suite, if it is not a single one of its name."""
 EVERYWHERE = ("interface.py", "subject.py", "trial.py", "worker.py", "nursery.py", "environments.py", "runner.py")
 
 
 def _digest_of_sources(system: System, suite: str) -> str:
-    """Return what changes with an answer's sources: memkit, the runner, the adapter, the suite."""
+    """Return a digest of an answer's sources: memkit, the runner, the adapter, the suite."""
     names = [*EVERYWHERE, *PARTS.get(suite, (f"suites/{suite}.py",))]
     names += [f"adapters/{system.adapter.partition(':')[0].rpartition('.')[2]}.py"]
     names += ["adapters/memkit_files.py", "../memkit/**/*.py"] if system.is_ours else []
@@ -177,7 +177,7 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
 
     done: dict[str, list[Cell]] = {system.name: [] for system in plan.systems}
     with ThreadPoolExecutor(max(1, plan.jobs)) as pool:
-        # A run whose time is over has asked everybody what is asked soonest.
+        # A run whose time is over has asked every system what is asked first.
         suites = sorted(plan.suites, key=lambda suite: suite.name in LONG)
         pieces = [(one, piece) for suite in suites for one in plan.systems for piece in _pieces(suite)]
         asked = [(one, piece, pool.submit(ask, one, piece)) for one, piece in pieces]
@@ -195,12 +195,12 @@ def run(plan: Plan, kept: Kept | None, tell: Callable[[str], None]) -> list[Cell
 
 
 def _pieces(suite: Suite) -> list[Suite]:
-    """Return a suite in pieces of work: a case each where one takes long, so that no piece is left over at the end."""
+    """Return a suite in pieces of work: one per case if a case takes long, so that no piece is left over at the end."""
     return [replace(suite, cases=(case,)) for case in suite.cases] if suite.name in LONG else [suite]
 
 
 def _cells_of(system: System, suite: Suite, plan: Plan, known: Mapping[str, Cell], manners: Manners) -> Iterator[Cell]:
-    """Yield the cells of one system and one suite; none where the system is not run here."""
+    """Yield the cells of one system and one suite; none if the system is not run here."""
     wanted = [
         case for case in suite.cases
         if (not case.only or system.name in case.only)
@@ -219,7 +219,7 @@ def _cells_of(system: System, suite: Suite, plan: Plan, known: Mapping[str, Cell
 
 
 def _environment(system: System, plan: Plan, manners: Manners) -> Iterator[Cell]:
-    """Yield how a system was set up and where it went, or why it is not run here."""
+    """Yield how a system was set up and what it reached for, or why it is not run here."""
     here = _cell(plan, system, "environment", "set-up")
     if plan.cases and not any(cell.startswith(f"{system.name}/") for cell in plan.cases):
         return
@@ -235,7 +235,7 @@ def _environment(system: System, plan: Plan, manners: Manners) -> Iterator[Cell]
 
 
 class Manners:
-    """Whether a system runs here, and where it wanted to go: other machines, and files outside of its folder."""
+    """Whether a system runs here, and what it wanted to reach: other machines, and files outside its folder."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -245,11 +245,11 @@ class Manners:
 
     @property
     def is_looked_at(self) -> bool:
-        """Return whether somebody asked already whether it runs here."""
+        """Return whether it is already known if it runs here."""
         return self._absence is not None
 
     def absence(self, system: System) -> str:
-        """Return why a system is not run here, nothing where it is; looked at once."""
+        """Return why a system is not run here, empty if it is; checked once."""
         with self._lock:
             if self._absence is None:
                 self._absence = self._looked(system)
@@ -272,7 +272,7 @@ class Manners:
         return ""
 
     def note(self, asked: Sequence[str], outside: Sequence[str]) -> None:
-        """Keep what a subject did."""
+        """Record what a subject did."""
         with self._lock:
             self.asked += [place for place in asked if place not in self.asked]
             self.outside += [path for path in outside if path not in self.outside]
@@ -301,11 +301,11 @@ def _cell(plan: Plan, system: System, suite: str, case: str) -> Cell:
 
 
 PATIENCE = 300.0
-"""Seconds that one cell of somebody else may take; memkit's own are asked to the end."""
+"""Time limit in seconds of one cell of another system; memkit's own are completed."""
 
 
 def _asked(cell: Cell, case: Case, system: System, plan: Plan, manners: Manners) -> Cell:
-    """Return the cell with what came of it: an answer, what the system cannot, or a fault of the case itself."""
+    """Return the cell with its result: an answer, what the system cannot do, or a fault of the case itself."""
     python = environments.python_of(list(system.packages), system.python)
     began = time.monotonic()
 
@@ -317,7 +317,7 @@ def _asked(cell: Cell, case: Case, system: System, plan: Plan, manners: Manners)
         manners.note(subject.asked, subject.outside)
 
     try:
-        # A server of its own for each case: what another one left in its log is not this one's.
+        # A separate server for each case: another one's log must not affect this one.
         with servers.running(system.server) as beside:
             variables = {**beside, **({"CLOSURE_STORE": str(servers.new_store())} if system.is_ours else {})}
             verdict = case.ask(Trial(system, opened, plan.seed, plan.share, plan.data))

@@ -1,6 +1,6 @@
-"""What a system finds beside it: a PostgreSQL of its own, reached through a socket in a folder, a store of memkit.
+"""Services for a system: its own PostgreSQL, reached through a socket in a folder, and a store of memkit.
 
-Each case gets copies of what was made once: ``initdb`` and ``memkit init`` make the same for all.
+Each case gets copies of what was created once: ``initdb`` and ``memkit init`` create the same for all.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from closure.environments import NotHereError
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = "-c max_connections=50 -c wal_recycle=off -c min_wal_size=32MB -c autovacuum=off"
-"""Old log is deleted and not written over, and dead rows stay until somebody acts, so that both can be seen to go."""
+"""Old log is deleted and not overwritten, and dead rows stay until somebody acts, so that both can be observed."""
 
 
 def require(server: str) -> None:
-    """Raise ``NotHereError`` where what ``server`` names is not installed."""
+    """Raise ``NotHereError`` if what ``server`` names is not installed."""
     if server and not _programs():
         raise NotHereError("it needs PostgreSQL, which is not installed here (apt-get install postgresql)")
 
@@ -38,7 +38,7 @@ _made: dict[str, Path] = {}
 
 
 def _once(what: str, make: Callable[[Path], object]) -> Path:
-    """Return the folder ``what`` as ``make`` made it when it was first asked for; gone when this process ends."""
+    """Return the folder ``what`` as ``make`` created it at the first request; deleted when this process ends."""
     with _lock:
         if what not in _made:
             top = Path(tempfile.mkdtemp(prefix="cl", dir="/tmp"))
@@ -50,7 +50,7 @@ def _once(what: str, make: Callable[[Path], object]) -> Path:
 
 
 def new_store() -> Path:
-    """Return a store of this checkout's ``memkit init``, to be copied."""
+    """Return a store of this checkout's ``memkit init``, for copying."""
     return _once("store", lambda place: _memkit("init", place))
 
 
@@ -58,7 +58,7 @@ def _memkit(*words: str | Path) -> None:
     who = {"NAME": "Closure", "EMAIL": "closure@example.org"}
     named = {f"GIT_{one}_{key}": value for one in ("AUTHOR", "COMMITTER") for key, value in who.items()}
     command = [sys.executable, "-m", "memkit", *words, "--json", "--no-input"]
-    # What whoever runs this set for git and memkit of their own is not part of the question.
+    # The user's own settings for git and memkit are not part of the question.
     with tempfile.TemporaryDirectory() as home:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MEMKIT_"))}
         env = {**kept, **named, "HOME": home, "XDG_CONFIG_HOME": home, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -67,11 +67,11 @@ def _memkit(*words: str | Path) -> None:
 
 @contextmanager
 def running(server: str) -> Iterator[Mapping[str, str]]:
-    """Start what ``server`` names, which is installed, and give the variables that say where it is."""
+    """Start the installed server that ``server`` names, and yield the variables that locate it."""
     if not server:
         yield {}
         return
-    # A socket's path has to be short. The server does not run as root, and so is another user then.
+    # A socket's path has to be short. The server does not run as root, and so may be another user.
     folder = Path(tempfile.mkdtemp(prefix="cl", dir="/tmp"))
     data = folder / "pg"
     _owned(folder)
@@ -94,7 +94,7 @@ def _new_cluster(data: Path) -> None:
 
 
 def _owned(folder: Path) -> None:
-    """Give a folder to who runs the server, who may not be root."""
+    """Give a folder to the user who runs the server, which may not be root."""
     folder.chmod(0o755)
     if os.getuid() == 0:
         shutil.chown(folder, "postgres")
@@ -105,7 +105,7 @@ def _by_its_user(command: list[str | Path]) -> None:
 
 
 def looked_after(variables: Mapping[str, str]) -> None:
-    """Do what is left to who runs the server after an erasure: ``VACUUM FULL`` everywhere, and old log expires."""
+    """Do what an erasure leaves to the server's operator: ``VACUUM FULL`` everywhere, and expire old log."""
     import psycopg
 
     owner = variables["CLOSURE_POSTGRES"]
@@ -117,7 +117,7 @@ def looked_after(variables: Mapping[str, str]) -> None:
         with psycopg.connect(owner.replace("/postgres?", f"/{name}?"), autocommit=True) as connection:
             connection.execute("VACUUM FULL")
     with psycopg.connect(owner, autocommit=True) as connection:
-        # The second time nothing is left that a recovery would need from the log before the first.
+        # After the second time a recovery needs nothing from the log before the first.
         for _ in range(2):
             connection.execute("SELECT pg_switch_wal()")
             connection.execute("CHECKPOINT")

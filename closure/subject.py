@@ -1,4 +1,4 @@
-"""A system while it is asked: started in its own environment and folder, without a network, ended when it hangs."""
+"""A system under test: started in its own environment and folder, without a network, ended when it hangs."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from closure.nursery import Forked, Parent, variables_in
 from tests.proof.enclosure import asked_for, enclosed, is_possible
 
 PATIENCE = 120.0
-"""Seconds that one call may take before the system counts as hanging, on a machine with nothing else to do."""
+"""Time limit in seconds of one call on an otherwise idle machine, after which the system counts as hanging."""
 SLOWEST = 5.0
 HUNG = "it hung"
 
 
 def on_this_machine(seconds: float) -> float:
-    """Return how long that is now: who waits for a processor, beside others that wait, does not hang."""
+    """Return the equivalent time under the present load: a process that waits for a processor does not hang."""
     return seconds * min(SLOWEST, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 class SystemFailedError(Exception):
-    """The system raised, crashed or hung; the words say which. A cell then says ``fail``."""
+    """The system raised, crashed or hung; the words say which. The cell is then ``fail``."""
 
 
 class Subject:
@@ -44,20 +44,20 @@ class Subject:
         self.folder = self.top / "memory"
         self.folder.mkdir()
         self.asked: list[str] = []
-        """Places outside of the machine that it wanted to reach."""
+        """Places outside the machine that it wanted to reach."""
         self.outside: list[str] = []
-        """Paths outside of its folder that it opened for writing."""
+        """Paths outside its folder that it opened for writing."""
         self._adapter = adapter
         self._python = python
         self.variables = dict(variables or {})
-        """What it finds in its environment besides, from its next start on."""
+        """Additional variables of its environment, from its next start on."""
         self.server = "CLOSURE_POSTGRES" in self.variables
-        """Whether a part of what it keeps lies in a server, and not in its folder."""
+        """Whether a part of its data is in a server, and not in its folder."""
         self.patience = float("inf")
         """Seconds after which nothing more is asked of it."""
         self._began = time.monotonic()
         self.disk = 0
-        """Megabytes of a disk of its own, which is gone when it ends; 0 for the one of this machine."""
+        """Megabytes of its own disk, which is deleted when it ends; 0 for this machine's disk."""
         self._running: subprocess.Popen[bytes] | Forked | None = None
         self._parent: Parent | None = None
         self._starts = 0
@@ -83,7 +83,7 @@ class Subject:
         """Return a new worker on the folder, that of ``call`` or one beside it, in a session of its own."""
         report = self.top / f"asked-{len(self._reports)}.json" if is_possible() else None
         self._reports += [report] if report else []
-        # A library that is loaded before everything else and a disk of its own are those of a new process.
+        # A preloaded library and a separate disk require a new process.
         is_forked = self._python == Path(sys.executable) and "LD_PRELOAD" not in self.variables and not self.disk
         with (self.top / "log").open("ab") as log:
             if is_forked and nursery.is_possible():
@@ -105,10 +105,10 @@ class Subject:
         return self._running is not None
 
     def call(self, what: str, within: float = PATIENCE, **given: Any) -> Any:
-        """Return what the system answers.
+        """Return the system's answer.
 
         Raises:
-            CannotError: It has no way to do that, or took all of its time already.
+            CannotError: It has no way to do that, or has used all of its time.
             SystemFailedError: It raised, crashed, or took longer than ``within`` seconds.
         """
         self.send(what, **given)
@@ -128,7 +128,7 @@ class Subject:
             raise SystemFailedError(f"it ended by itself: {self._last_words()}") from None
 
     def line(self, within: float) -> dict[str, Any]:
-        """Return the next line that it says, as it is."""
+        """Return the next line of its output, unchanged."""
         assert self._running and self._running.stdout
         end = time.monotonic() + on_this_machine(within)
         with selectors.DefaultSelector() as ready:
@@ -157,7 +157,7 @@ class Subject:
         return said
 
     def restart(self) -> None:
-        """End it in order; the next call starts it again on the same folder."""
+        """End it normally; the next call starts it again on the same folder."""
         if self._running is not None:
             self.send("close")
             modules = self._answer(PATIENCE).get("modules", ())
@@ -175,13 +175,13 @@ class Subject:
         except subprocess.TimeoutExpired:
             self.kill()
             return
-        # What it started and left running would serve nobody.
+        # Processes that it started and left running would serve nobody.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._running.pid, signal.SIGKILL)
         self._forget_process()
 
     def kill(self) -> None:
-        """Kill the worker and whatever it started, at once."""
+        """Kill the worker and its child processes immediately."""
         if self._running is None:
             return
         with contextlib.suppress(ProcessLookupError):

@@ -23,13 +23,13 @@ class System:
     packages: tuple[str, ...] = ()
     """Requirements with their versions; none for what runs in memkit's own environment."""
     python: str = ""
-    """The least version that it needs, where memkit's own is too old."""
+    """The least version that it needs, if memkit's own is too old."""
     server: str = ""
     """What has to run beside it: ``postgres``."""
     asks_model: bool = False
-    """Whether it asks a model for every text: it is tried once, and what it says without one is why it is not asked."""
+    """Whether it calls a model for every text: it is tried once, and its reply without one is why it is not asked."""
     part: float = 1.0
-    """Of the counts that are done for memkit, this much; memkit owes more proof than others."""
+    """The share of the counts that are done for memkit; memkit owes more proof than others."""
 
     @property
     def is_ours(self) -> bool:
@@ -38,7 +38,7 @@ class System:
 
     @property
     def is_control(self) -> bool:
-        """Return whether it is wrong on purpose."""
+        """Return whether it is deliberately wrong."""
         return self.name.startswith("control-")
 
 

@@ -1,4 +1,4 @@
-"""Every trace of a word on the disk: in files and their names, in what is compressed or encoded, in git's objects."""
+"""Search for a word on the disk: in files and their names, in compressed or encoded data, in git's objects."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 
 def traces(folder: Path, word: str) -> list[str]:
-    """Return where ``word`` is found below ``folder``, one line a place.
+    """Return where ``word`` is found below ``folder``, one line per place.
 
-    ``word`` is a word that nothing else holds, of letters and digits.
+    ``word`` is a word that occurs nowhere else, of letters and digits.
     """
     wanted = spellings(word)
     found = []
@@ -37,12 +37,12 @@ def traces(folder: Path, word: str) -> list[str]:
 
 
 def spellings(word: str) -> list[tuple[bytes, bool]]:
-    """Return how a word can be written, and whether case is the same: plain, UTF-16, hex, base64 at each place."""
+    """Return the encodings of a word, and whether case matters: plain, UTF-16, hex, base64 at each offset."""
     plain = word.casefold().encode()
     shapes = [(plain, True), (plain.decode().encode("utf-16-le"), True), (plain.hex().encode(), True)]
     for text in (word.encode(), plain):
         for offset in range(3):
-            # The ends of an encoded piece depend on what stands beside it.
+            # The ends of an encoded piece depend on its neighbours.
             coded = base64.b64encode(b"\0" * offset + text)
             first, last = -(-offset * 8 // 6), len(coded) - 4
             shapes.append((coded[first:last], False))
@@ -64,7 +64,7 @@ def _readings(path: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _in_objects(repository: Path, wanted: list[tuple[bytes, bool]], folder: Path) -> list[str]:
-    """Return the objects of git that hold the word, those that nothing leads to as well."""
+    """Return git's objects that contain the word, including unreachable ones."""
     git = ["git", f"--git-dir={repository}", "cat-file", "--batch-all-objects", "--unordered"]
     clean = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1"}
     listed = subprocess.run([*git, "--batch-check=%(objectname) %(objecttype)"], capture_output=True, text=True,

@@ -1,4 +1,4 @@
-"""What a question of the report is made of: suites, their cases, and one case put to one system."""
+"""The parts of the report's questions: suites, their cases, and one case put to one system."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from closure.systems import System
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case."""
+    """The result of a case."""
 
     passed: bool
     said: str
-    """What was seen, with its numbers; for a pass too."""
+    """The observation, with its numbers; for a pass too."""
 
 
 @dataclass
@@ -28,19 +28,19 @@ class Trial:
 
     system: System
     open: Callable[[], AbstractContextManager[Subject]]
-    """Give the system in an empty folder; a trial may do that more than once."""
+    """Yields the system in an empty folder; a trial may call it more than once."""
     seed: int = 1
     share: float = 1.0
-    """How much of a count is done: 1 of all, less in a short run."""
+    """The share of a count that is done: 1 for all, less in a short run."""
     data: Path | None = None
-    """Where data sets lie that whoever runs it has fetched."""
+    """The folder of data sets that the user has downloaded."""
 
     def count(self, most: int, least: int = 1) -> int:
         """Return how many of ``most`` this run does: the system's own part of them, times the share."""
         return max(least, round(most * self.share * self.system.part))
 
     def chance(self, about: str) -> random.Random:
-        """Return numbers that are the same in each run with this seed."""
+        """Return random numbers that are the same in each run with this seed."""
         return random.Random(zlib.crc32(f"{self.seed} {about}".encode()))
 
 
@@ -50,12 +50,12 @@ class Case:
 
     id: str
     rule: str
-    """What a memory that is right does."""
+    """What a correct memory does."""
     ask: Callable[[Trial], Verdict]
     failed_by: frozenset[str] = frozenset()
-    """The controls that have to fail it; the others may not. Where they do not, the case is at fault."""
+    """The controls that must fail it, and no others. Otherwise the case is at fault."""
     only: frozenset[str] = frozenset()
-    """The systems that it is about; all when empty."""
+    """The systems that it is about; empty for all."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""One system in a process of its own: carries out what the runner asks, a line of JSON each.
+"""One system in a separate process: carries out the runner's requests, one line of JSON each.
 
-It runs in that system's environment, so it imports the standard library and the adapter. What the adapter writes
-outside of its folder is seen by an audit hook (writes of compiled code are not) and told with the answer.
+It runs in that system's environment, so it imports the standard library and the adapter. An audit hook observes
+what the adapter writes outside its folder (except compiled code), which is reported with the answer.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from closure.interface import CannotError, Memory
 
 HARMLESS = ("/dev/", "/proc/", "/sys/")
 MOST = 1 << 17
-"""Bytes of a request for a worker."""
+"""The most bytes of a request for a worker."""
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class Watched:
-    """The paths outside of ``folder`` that this process opens for writing."""
+    """The paths outside ``folder`` that this process opens for writing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -47,7 +47,7 @@ class Watched:
             found = str(Path(os.fsdecode(path)).absolute())
         except (TypeError, ValueError):
             return
-        # A name of a database in memory is no path of anything.
+        # A name of an in-memory database is not a path.
         if event == "sqlite3.connect" and (":memory:" in found or "mode=memory" in found):
             return
         if not found.startswith((str(self.folder), *HARMLESS)) and found not in self.outside:
@@ -62,20 +62,20 @@ def load(name: str) -> type[Memory]:
 
 
 def has_no_way(adapter: type[Memory], call: str) -> bool:
-    """Return whether the interface itself says that the system cannot; nothing has to be set up to hear that."""
+    """Return whether the interface itself says that the system cannot; that requires no set-up."""
     own = getattr(Memory, call, None)
     is_inherited = callable(own) and own is getattr(adapter, call, None)
     return is_inherited and call not in ("remember_all", "prompt", "close")
 
 
 def write_until_killed(adapter: type[Memory], folder: Path, user: str, tag: str, answers: TextIO) -> None:
-    """Write numbered texts in a child of this process and tell each one that was acknowledged, until somebody kills it.
+    """Write numbered texts in a child of this process and report each acknowledged one, until killed.
 
-    A child, because what takes long in a start is the import, and that is done.
+    In a child, because the slow part of a start is the import, which is done already.
     """
     child = os.fork()
     if child == 0:
-        # A pipe to the runner, unbuffered: an acknowledgement is what was in it when the kill came.
+        # An unbuffered pipe to the runner: an acknowledgement is what was in it at the kill.
         try:
             memory = adapter(folder)
             number = 0
@@ -129,7 +129,7 @@ def load_too(modules: Iterable[str]) -> None:
 
 
 def is_born(channel: int, watched: Watched) -> bool:
-    """Fork a worker for each request that comes by a socket, and return True in it; False when no more can come."""
+    """Fork a worker for each request on a socket, and return True in it; False when no more can come."""
     with socket.socket(fileno=channel) as asked:
         while True:
             message, streams, _, _ = socket.recv_fds(asked, MOST, 3)
@@ -137,7 +137,7 @@ def is_born(channel: int, watched: Watched) -> bool:
                 return False
             request = json.loads(message)
             load_too(request["modules"])
-            # What is there now is every worker's; none of them has to look through it for garbage.
+            # Present objects belong to every worker; none of them has to scan them for garbage.
             gc.freeze()
             if (child := os.fork()) == 0:
                 break
@@ -164,7 +164,7 @@ def is_born(channel: int, watched: Watched) -> bool:
 
 
 def fill(folder: Path, leave: int) -> None:
-    """Fill the disk that the folder lies on, but for ``leave`` bytes; with a negative number, make room again."""
+    """Fill the disk of the folder except for ``leave`` bytes; with a negative number, make room again."""
     ballast = folder / "tmp" / "ballast"
     if leave < 0:
         ballast.unlink()
@@ -180,14 +180,14 @@ def told(error: BaseException) -> str:
 
 
 def answers_apart() -> TextIO:
-    """Return where answers go; what libraries print must not end up among them."""
+    """Return where answers go; libraries' output must not end up among them."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     return answers
 
 
 def main(adapter_name: str, folder: str, channel: str = "") -> None:
-    """Answer until the input ends; with a socket's number, fork workers that do so, as requests there say."""
+    """Answer until the input ends; with a socket's number, fork workers that do so, as requested there."""
     answers = answers_apart()
     watched = Watched(Path(folder))
     adapter: type[Memory] | str
@@ -202,7 +202,7 @@ def main(adapter_name: str, folder: str, channel: str = "") -> None:
 
 
 def answer(adapter: type[Memory] | str, watched: Watched, answers: TextIO) -> None:
-    """Answer what is asked, a line each; a word in the place of the adapter says why it does not load."""
+    """Answer requests, one per line; a text instead of the adapter says why it does not load."""
     place, outside = watched.folder, watched.outside
     loaded = set(sys.modules)
     memory: Memory | None = None
@@ -227,7 +227,7 @@ def answer(adapter: type[Memory] | str, watched: Watched, answers: TextIO) -> No
                 say(value=None, outside=outside)
                 continue
             if call == "read_apart":
-                # There are memories that only one process may have open.
+                # Some memories may be opened by only one process.
                 if memory is not None:
                     memory.close()
                     memory = None

@@ -1,1 +1,1 @@
-"""An adapter a system, each in a file that its authors can check in a minute."""
+"""One adapter per system, each in a file that its authors can check in a minute."""

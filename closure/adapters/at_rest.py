@@ -1,4 +1,4 @@
-"""Edits behind a store's back, by ``agent-memory-integrity``: T1 to T9 through its interface, by its own code."""
+"""Edits behind a store's back, by ``agent-memory-integrity``: T1 to T9 through its interface, with its own code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from closure.interface import CannotError
 
 
 def edit_verdict(spec: str, number: int) -> str:
-    """Return what the suite says of its edit ``T<number>`` for the adapter ``module:Class``, with its detail."""
+    """Return the suite's verdict on its edit ``T<number>`` for the adapter ``module:Class``, with its detail."""
     adapter = load_adapter(spec)
     attack = next(one for one in AT_REST_ATTACKS_WITH_SNAPSHOT if LABELS[one.name].startswith(f"T{number} "))
     result = attack().run(adapter)
@@ -36,41 +36,41 @@ def front_door_outcomes(adapter: SemanticMemoryAdapter, name: str) -> dict[str, 
 
 
 class JsonLines(MemoryAdapter):
-    """A store of one JSON object a line, as its files are; what opens and judges it is up to the classes below."""
+    """A store of one JSON object per line, as in its files; the subclasses open and check it."""
 
     supports_replay = supports_metadata = supports_snapshot = True
     text, owner = "text", "user_id"
-    """The keys of the content and of whose it is."""
+    """The keys of the content and of its owner."""
 
     def setup(self) -> None:
-        """Begin an empty folder."""
+        """Begin with an empty folder."""
         self.folder = Path(tempfile.mkdtemp(prefix="at-rest-"))
         self.store = self.folder / "store"
         self.begin()
 
     def begin(self) -> None:
-        """Make the store in ``self.store``."""
+        """Create the store in ``self.store``."""
         self.store.mkdir()
 
     def teardown(self) -> None:
         """Leave the folder to the runner, which deletes it."""
 
     def remember(self, user: str, texts: list[str]) -> None:
-        """Keep texts by the tool's own way."""
+        """Store texts in the tool's own way."""
         with self._file().open("a") as file:
             for text in texts:
                 file.write(json.dumps({"id": f"{user}-{text}", self.owner: user, self.text: text}) + "\n")
 
     def seed(self, n: int) -> None:
-        """Let the first user tell something."""
+        """Let the first user state something."""
         self.remember("ada", [f"Ada keeps crate {number} on shelf {number}" for number in range(n)])
 
     def seed_other(self, n: int) -> None:
-        """Let the second user tell something."""
+        """Let the second user state something."""
         self.remember("bob", [f"Bob owns boat {number} at pier {number}" for number in range(n)])
 
     def append_genuine(self) -> None:
-        """Let the first user tell one thing more."""
+        """Let the first user state one thing more."""
         self.remember("ada", ["Ada keeps a kite in the cellar"])
 
     def _file(self) -> Path:
@@ -95,7 +95,7 @@ class JsonLines(MemoryAdapter):
         return [Record(seq, fields) for seq, (_, fields) in enumerate(self._rows("bob"))]
 
     def write_raw(self, record: Record) -> None:
-        """Put a line in the place of another, or behind the last one."""
+        """Replace a line, or append one."""
         lines, rows = self._lines(), self._rows("ada")
         text = json.dumps(record.fields, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         if record.seq < len(rows):
@@ -105,13 +105,13 @@ class JsonLines(MemoryAdapter):
         self._put(lines)
 
     def delete_raw(self, seq: int) -> None:
-        """Cut a line out."""
+        """Remove a line."""
         lines = self._lines()
         del lines[self._rows("ada")[seq][0]]
         self._put(lines)
 
     def mutate_payload(self, record: Record) -> Record:
-        """Say something else in the same line."""
+        """Change the content of the same line."""
         record.fields[self.text] = f"{record.fields[self.text]} of Mallory"
         return record
 
@@ -130,17 +130,17 @@ class JsonLines(MemoryAdapter):
         return str(record.fields[self.text])
 
     def owner_of(self, record: Record) -> str:
-        """Return whose it is."""
+        """Return the owner."""
         return str(record.fields[self.owner])
 
     def replay_onto(self, victim_seq: int, donor: Record) -> None:
-        """Copy what another line says onto one, which keeps its id and its owner."""
+        """Copy another line's content to one, which keeps its id and its owner."""
         fields = dict(self._rows("ada")[victim_seq][1])
         fields[self.text] = donor.fields[self.text]
         self.write_raw(Record(victim_seq, fields))
 
     def read_meta(self, seq: int) -> dict[str, object]:
-        """Return everything of a line but its text and its id."""
+        """Return everything in a line except its text and its id."""
         fields = self._rows("ada")[seq][1]
         return {key: value for key, value in fields.items() if key not in (self.text, "id")}
 
@@ -155,19 +155,19 @@ class JsonLines(MemoryAdapter):
         return self._copy_store(self.store)
 
     def restore_store(self, token: object) -> None:
-        """Put that copy in its place."""
+        """Restore that copy."""
         self._restore_store(str(token), self.store)
 
     def reload(self) -> None:
-        """Hold nothing between calls."""
+        """Keep nothing in memory between calls."""
 
     def verify(self) -> bool:
-        """Return whether it opens; nothing else is looked at."""
+        """Return whether it opens; nothing else is checked."""
         self._rows("ada")
         return True
 
 
 class PlainLines(JsonLines):
-    """Lines without any digest, as the control that forgets nothing keeps them."""
+    """Lines without any digest, as in the control that forgets nothing."""
 
     name = "plain-lines"

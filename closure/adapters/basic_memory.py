@@ -1,4 +1,4 @@
-"""basic-memory through the functions behind its MCP tools: a project a user, a note a text, search by words."""
+"""basic-memory through the functions behind its MCP tools: one project per user, one note per text, word search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = "facts"
 
 
 class BasicMemory(Memory):
-    """Its tools in one process, without the cloud, without vectors (their model would have to be fetched)."""
+    """Its tools in one process, without the cloud, without vectors (their model would have to be downloaded)."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -35,7 +35,7 @@ class BasicMemory(Memory):
         return asyncio.run_coroutine_threadsafe(getattr(self._tools, tool)(**given), self._loop).result()
 
     def _project(self, user: str) -> str:
-        """Return a user's project; the first of all is the default, which is not deleted, so it is nobody's."""
+        """Return a user's project; the very first is the default, which cannot be deleted, so it belongs to nobody."""
         if not (default := self.folder / "default").exists():
             self._done("create_memory_project", project_name="default", project_path=str(default))
         place = self.folder / f"project-{user}"
@@ -44,7 +44,7 @@ class BasicMemory(Memory):
         return user
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
-        """Write a note under a title of its own."""
+        """Write a note under its own title."""
         title = f"note {hashlib.sha256(text.encode()).hexdigest()[:12]}"
         said = self._done("write_note", title=title, content=text, directory=FOLDER, project=self._project(user),
                           output_format="json")  # fmt: skip
@@ -96,7 +96,7 @@ class BasicMemory(Memory):
                 return notes
 
     def close(self) -> None:
-        """Let go of what it has open."""
+        """Close what it has open."""
         from basic_memory import db
 
         asyncio.run_coroutine_threadsafe(db.shutdown_db(), self._loop).result()

@@ -1,4 +1,4 @@
-"""Two memories that are wrong on purpose. A suite that does not notice them measures nothing."""
+"""Two deliberately wrong memories. A suite that does not notice them measures nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def agree(*_: object, **__: object) -> None:
 
 
 class RemembersNothing(Memory):
-    """Takes everything, keeps nothing, and never fails: it is safe, private, and of no use."""
+    """Accepts everything, keeps nothing, and never fails: it is safe, private, and useless."""
 
     def _gone(self, *_: object, **__: object) -> str:
         return "gone"
@@ -35,7 +35,7 @@ class RemembersNothing(Memory):
 
 
 class ForgetsNothing(Memory):
-    """Keeps every text ever told, of everybody for everybody, and agrees to every request to forget."""
+    """Keeps every text ever stated, by everybody for everybody, and agrees to every request to forget."""
 
     forget = reject = erase = consent = agree
 
@@ -85,7 +85,7 @@ class ForgetsNothing(Memory):
         return len(texts)
 
     def scores(self, user: str, query: str) -> list[float]:
-        """Return how often each text is there, whoever told it."""
+        """Return how often each text occurs, whoever stated it."""
         return [1.0 for _ in self._kept()]
 
     def at_rest(self, number: int) -> str:

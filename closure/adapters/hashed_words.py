@@ -1,4 +1,4 @@
-"""An embedding without a model: words counted into a vector. It finds texts that share words, and nothing else."""
+"""An embedding without a model: word counts as a vector. It finds texts that share words, and nothing else."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from closure.interface import CannotError, Memory
 
 
 class Store(Memory):
-    """A ``BaseStore`` with a namespace a user, as its documentation has it."""
+    """A ``BaseStore`` with one namespace per user, as in its documentation."""
 
     keeps_files = False
 
@@ -37,7 +37,7 @@ class Store(Memory):
         return [item.value["text"] for item in self.store.search(("memories", user), query=query, limit=k)]
 
     def scores(self, user: str, query: str) -> list[float]:
-        """Return the scores of that search, where it has an index."""
+        """Return the scores of that search, if it has an index."""
         return [item.score or 0.0 for item in self.store.search(("memories", user), query=query, limit=5)]
 
     def get(self, user: str, name: str) -> str:
@@ -64,7 +64,7 @@ class Store(Memory):
         return [item.value["text"] for item in self.store.search(("memories", user), limit=100000)]
 
     def reproduces(self, issue: str) -> str:
-        """Show a thread of LangGraph's tracker, by its number."""
+        """Reproduce an issue of LangGraph's tracker, by its number."""
         from langgraph.store.memory import InMemoryStore
 
         if issue == "8835":
@@ -151,7 +151,7 @@ class LangMem(Store):
         return str(self._tool(user).invoke({"content": text, "action": "create"})).split()[-1]
 
     def recall(self, user: str, query: str, k: int = 5) -> list[str]:
-        """Search by the tool's store, which its search tool prints."""
+        """Search the tool's store, whose results its search tool prints."""
         return [item.value["content"] for item in self.store.search(("memories", user), query=query, limit=k)]
 
     def get(self, user: str, name: str) -> str:
@@ -172,5 +172,5 @@ class LangMem(Store):
         return [item.value["content"] for item in self.store.search(("memories", user), limit=100000)]
 
     def reproduces(self, issue: str) -> str:
-        """Leave that to the store itself."""
+        """Not tested here, but on the store itself."""
         raise CannotError("it is the store's")

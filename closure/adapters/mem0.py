@@ -24,11 +24,11 @@ class Words:
 
 
 class Mem0(Memory):
-    """``Memory.from_config`` as its documentation has it, on disk."""
+    """``Memory.from_config`` as in its documentation, on disk."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        # It makes clients of OpenAI as it starts; nothing is asked of them.
+        # It creates OpenAI clients at start; they are never called.
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder / "mem0"), "OPENAI_API_KEY": "none"}
         from mem0 import Memory as Library
 
@@ -40,7 +40,7 @@ class Mem0(Memory):
         self._memory.embedding_model = Words()
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
-        """Add it as it is."""
+        """Add it unchanged."""
         return str(self._memory.add(text, user_id=user, infer=False)["results"][0]["id"])
 
     def _found(self, user: str, query: str, k: int) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ class Mem0(Memory):
         return [one["memory"] for one in self._memory.get_all(filters={"user_id": user}, top_k=10000)["results"]]
 
     def as_of(self, user: str, query: str, day: str) -> list[str]:
-        """It has a reference date for ranking, and no view of another day."""
+        """It has a reference date for ranking, but no view of another day."""
         raise CannotError("a search takes a reference date for its ranking, and shows no earlier state")
 
     def remember_until(self, user: str, text: str, day: str) -> str:
@@ -95,7 +95,7 @@ class Mem0(Memory):
         return front_door_outcomes(Mem0SemanticAdapter(get_embedder("hash")), attack)
 
     def provenance(self, user: str, name: str) -> str:
-        """Return its history, which has the times and no teller."""
+        """Return its history, which has times but no author."""
         return str([(one["event"], one["created_at"]) for one in self._memory.history(name)])
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class Mem0(Memory):
         return edit_verdict("agmi.adapters.mem0_at_rest:Mem0AtRestAdapter", number)
 
     def reproduces(self, issue: str) -> str:
-        """Show mem0#6512: after ``delete_all`` the history still holds the text."""
+        """Reproduce mem0#6512: after ``delete_all`` the history still contains the text."""
         self.remember("ada", "Ada keeps quokkas")
         self.erase("ada")
         with sqlite3.connect(self.folder / "history.db") as history:

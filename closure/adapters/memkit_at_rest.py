@@ -1,4 +1,4 @@
-"""memkit's archive before the nine edits of ``agent-memory-integrity``: who edits has the store alone."""
+"""memkit's archive under the nine edits of ``agent-memory-integrity``: the editor has access to the store alone."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from memkit.cli.main import run
 from memkit.runtime.memory.log.log import claimed_link, linked
 
 SAID = {"tampered", "missing", "moved_back", "reordered", "forged", "unlinked"}
-"""Codes by which memkit names an edit."""
+"""Codes by which memkit reports an edit."""
 
 
 class MemkitLines(JsonLines):
-    """A store of ``memkit init``; its heads lie in the configuration folder of the user, outside of what is edited."""
+    """A store of ``memkit init``; its heads are in the user's configuration folder, outside the edited files."""
 
     name = "memkit-files"
     detection_point = "read"
 
     def begin(self) -> None:
-        """Make a store."""
+        """Create a store."""
         os.environ["XDG_CONFIG_HOME"] = str(self.folder / "config")
         new_store(self.store)
 
@@ -49,13 +49,13 @@ class MemkitLines(JsonLines):
         return shard
 
     def forge_record(self, template: Record) -> Record:
-        """Reckon the digest of the forged line as well, which anybody can who reads memkit's source."""
+        """Also compute the digest of the forged line, which any reader of memkit's source can do."""
         forged = super().forge_record(template)
         fields, _ = linked(forged.fields, claimed_link(template.fields))
         return Record(forged.seq, dict(fields))
 
     def verify(self) -> bool:
-        """Return whether memkit says nothing: first the reading commands, then ``fsck``, which reads everything."""
+        """Return whether memkit reports nothing: first the reading commands, then ``fsck``, which reads everything."""
         listed = self._command("memory", "list", "--user", "ada", "--store", str(self.store))
         read = {said["code"] for said in listed.get("diagnostics", [])} & SAID
         checked = self._command("fsck", "--store", str(self.store))

@@ -18,11 +18,11 @@ from memkit.runtime.loop.interface import Completion, Message, ToolCall, ToolSpe
 
 
 class CommandFailedError(Exception):
-    """A command of memkit did not end well; the words are its own."""
+    """A command of memkit failed; the words are its own."""
 
 
 def commanded(*words: str, may_end_with: Sequence[int] = (0,)) -> Any:
-    """Run a command of memkit in this process and return its data; CommandFailedError where it ends otherwise."""
+    """Run a command of memkit in this process and return its data; raise CommandFailedError for another exit code."""
     said, aside = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(aside):
         code = run([*words, "--json", "--no-input"])
@@ -33,7 +33,7 @@ def commanded(*words: str, may_end_with: Sequence[int] = (0,)) -> Any:
 
 
 def new_store(place: Path) -> None:
-    """Make a store: a copy of the one that the runner let ``memkit init`` make for all cases, or a new one."""
+    """Create a store: a copy of the one that the runner made with ``memkit init`` for all cases, or a new one."""
     if made := os.environ.get("CLOSURE_STORE"):
         shutil.copytree(made, place, symlinks=True)
     else:
@@ -41,7 +41,7 @@ def new_store(place: Path) -> None:
 
 
 class MemkitFiles(Memory):
-    """A store that ``memkit init`` made; the caller is the person, agents and strangers have other ways in."""
+    """A store made by ``memkit init``; the caller is the person, agents and strangers have other ways in."""
 
     entries = ("import", "drop-in", "agent")
 
@@ -57,7 +57,7 @@ class MemkitFiles(Memory):
         self._strangers: Any = None
 
     def _prepare(self) -> None:
-        """Set up what else the store needs; the one on PostgreSQL does."""
+        """Set up what else the store needs; used by the one on PostgreSQL."""
 
     @staticmethod
     def _identify() -> None:
@@ -77,7 +77,7 @@ class MemkitFiles(Memory):
         return commanded(*words, "--store", str(self._place), may_end_with=may_end_with)
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
-        """Add it as the person, or let it in by the way that strangers' text takes."""
+        """Add it as the person, or in the way that strangers' text takes."""
         if via == "drop-in":
             return self._put(user, text)
         if via in ("import", "agent"):
@@ -86,7 +86,7 @@ class MemkitFiles(Memory):
         return str(self.store.add(text, user=user).id)
 
     def remember_all(self, user: str, texts: list[str], via: str = "user") -> None:
-        """Import them as one file, let an agent that reads them in a page insert them, or keep one after another."""
+        """Import them as one file, let an agent that reads them on a page insert them, or store them one by one."""
         if via == "import":
             brought = self.folder / "brought.jsonl"
             brought.write_text("".join(json.dumps({"text": text, "user_id": user}) + "\n" for text in texts))
@@ -109,7 +109,7 @@ class MemkitFiles(Memory):
 
     def _insert(self, user: str, texts: Sequence[str], said: Sequence[str]) -> None:
         """Let an agent insert ``texts`` in one session, in turns with what the user ``said``."""
-        # Somebody who was never asked says yes when the agent asks.
+        # A user who was never asked agrees when the agent asks.
         agent = self.store.agent(user=user, provider="reference", consent=self._agreed.get(user, True))
         agent._agent.answered_by(Inserting(texts))
         for words in said:
@@ -124,7 +124,7 @@ class MemkitFiles(Memory):
         return [hit.score for hit in self.store.search(query, user=user)]
 
     def prompt(self, user: str, query: str) -> str:
-        """Return every message that memkit's own agent sends a model for the question, but for the question."""
+        """Return every message that memkit's own agent sends to a model for the question, without the question."""
         heard = Listening()
         agent = self.store.agent(user=user, provider="reference", consent=True)
         agent._agent.answered_by(heard)
@@ -148,7 +148,7 @@ class MemkitFiles(Memory):
         self.command("memory", "reject", name, "--user", user)
 
     def erase(self, user: str) -> None:
-        """Erase the user, with the proof; its certificate lies outside of the store."""
+        """Erase the user, with the proof; its certificate is outside the store."""
         self.command("memory", "erase", "--user", user, "--yes", "--out", str(self.folder / f"{user}.certificate.json"))
 
     def export(self, user: str) -> list[str]:
@@ -161,11 +161,11 @@ class MemkitFiles(Memory):
         return [hit.text for hit in self.store.search(query, user=user, as_of=day)]
 
     def remember_until(self, user: str, text: str, day: str) -> str:
-        """Add it with the day that it ends."""
+        """Add it with its last day."""
         return str(self.store.add(text, user=user, valid_until=day).id)
 
     def provenance(self, user: str, name: str) -> str:
-        """Return who told it, through what, and when."""
+        """Return who stated it, through what, and when."""
         record = self.command("memory", "get", name, "--user", user)
         return f"{record['actor']} {record['source']} {record['created_at']}"
 
@@ -175,19 +175,19 @@ class MemkitFiles(Memory):
         self.command("consent", "grant" if granted else "withdraw", "--user", user)
 
     def infer(self, user: str, texts: list[str]) -> int:
-        """Let the agent insert all of them in one turn after another of one session."""
+        """Let the agent insert all of them, turn by turn in one session."""
         before = len(self.export(user))
         self._insert(user, texts, ["Go on."] * len(texts))
         return len(self.export(user)) - before
 
     def at_rest(self, number: int) -> str:
-        """Let the suite edit a store of its own."""
+        """Let the suite edit a separate store."""
         from closure.adapters.at_rest import edit_verdict
 
         return edit_verdict("closure.adapters.memkit_at_rest:MemkitLines", number)
 
     def front_door(self, attack: str) -> dict[str, list[bool | None]]:
-        """Let the suite write by the person's way and by that of strangers, and read what enters the prompt."""
+        """Let the suite write as the person and as strangers do, and read what enters the prompt."""
         from closure.adapters.at_rest import front_door_outcomes
         from closure.adapters.memkit_front_door import MemkitFrontDoor
 
@@ -201,7 +201,7 @@ class MemkitFiles(Memory):
 
 
 class Listening:
-    """A model that says nothing and keeps what it was sent."""
+    """A model that says nothing and records what it was sent."""
 
     introduction = "Listening"
 

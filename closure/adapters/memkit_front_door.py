@@ -1,4 +1,4 @@
-"""memkit's front door for ``agmi.measure``: who writes decides the way in, and the prompt is what is read."""
+"""memkit's front door for ``agmi.measure``: the writer decides the way in, and the prompt is what is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHOWN = re.compile(r"^- \[(\w+)\] (.*) \([^()]*\)$", re.M)
 
 
 class MemkitFrontDoor(SemanticMemoryAdapter):
-    """A genuine memory is the person's word; whatever comes without the person's signature comes through a drop-in."""
+    """A genuine memory is the person's word; anything without the person's signature comes through a drop-in."""
 
     name = "memkit-files"
 
@@ -22,14 +22,14 @@ class MemkitFrontDoor(SemanticMemoryAdapter):
         self._user = ""
 
     def reset(self) -> None:
-        """Go on with users that nobody told anything."""
+        """Continue with users about whom nothing is stored."""
         self._round += 1
 
     def _named(self, user: str) -> str:
         return f"{user}-{self._round}"
 
     def add_memory(self, item: MemoryItem) -> None:
-        """Write as the person where the person signed, else as what reads and writes for strangers."""
+        """Write as the person if the person signed, else as a program that reads and writes for strangers."""
         user = self._named(item.user_id)
         if KEYRING.verify(item.user_id, item.source, item.text, item.signature):
             tags = [f"{key}-{value}".lower() for key, value in item.metadata.items()]
@@ -38,7 +38,7 @@ class MemkitFrontDoor(SemanticMemoryAdapter):
             self._memory.remember(user, item.text, via="drop-in")
 
     def retrieve(self, query: str, user_id: str, k: int = 5) -> list[Retrieved]:
-        """Return the records that stand in the prompt when the user asks."""
+        """Return the records in the prompt when the user asks."""
         prompt = self._memory.prompt(self._named(user_id), query)
         return [Retrieved(text, user_id) for _, text in SHOWN.findall(prompt)][:k]
 

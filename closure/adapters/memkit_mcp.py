@@ -1,4 +1,4 @@
-"""memkit as other programs meet it: ``memkit serve --http``, a token a user, spoken to in plain JSON-RPC."""
+"""memkit as other programs use it: ``memkit serve --http``, one token per user, by plain JSON-RPC."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from closure.interface import CannotError
 from memkit.cli.main import run
 
 REVISION = "2026-07-28"
-"""Of the protocol: each request stands by itself, without a session."""
+"""The protocol's revision: each request stands by itself, without a session."""
 READY = re.compile(r"ready \S+\n")
 MOST_FILES = 4096
 META = {
@@ -31,11 +31,11 @@ META = {
 
 
 ENDS_WITH_ITS_PARENT = 1
-"""Linux's ``prctl``: a signal for a process whose parent ended, also by a kill."""
+"""Linux's ``prctl``: sends a process a signal when its parent ends, even by a kill."""
 
 
 def _serve(words: list[str], log: Path) -> NoReturn:
-    """Be the server, as the command of these words is, and say in ``log`` where it listens."""
+    """Run as the server, with this command line, and record its address in ``log``."""
     try:
         ctypes.CDLL(None).prctl(ENDS_WITH_ITS_PARENT, signal.SIGTERM)
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
@@ -58,14 +58,14 @@ class MemkitMcp(MemkitFiles):
 
     @classmethod
     def load(cls) -> None:
-        """Load the server: as a child it has what this process loaded, and does not load it again."""
+        """Load the server: a forked child has what this process loaded, and need not load it again."""
         import memkit.serving.http
         import memkit.serving.server  # noqa: F401
 
     def _address(self, vouched: bool) -> str:
-        """Return where the server is, started now if there is none.
+        """Return the server's address, starting it if necessary.
 
-        ``vouched`` is the one for whose clients the operator says that no stranger writes.
+        ``vouched`` selects the one for whose clients the operator states that no stranger writes.
         """
         if vouched not in self._servers:
             words = ["serve", "--http", "127.0.0.1:0", "--rate", "100000", "--store", str(self._place)]
@@ -77,13 +77,13 @@ class MemkitMcp(MemkitFiles):
             while not (said := next((line for line in log.read_text().splitlines(True) if READY.match(line)), "")):
                 if os.waitpid(server, os.WNOHANG)[0]:
                     raise RuntimeError(f"memkit serve ended: {log.read_text()[-200:]}")
-                # Not time.sleep, which a library that turns the clock breaks.
+                # Not time.sleep, which a library that changes the clock breaks.
                 select.select([], [], [], 0.02)
             self._servers[vouched] = server, said.split()[1]
         return self._servers[vouched][1]
 
     def _tool(self, user: str, tool: str, vouched: bool = True, **given: Any) -> Any:
-        """Return what a tool answers the user; RuntimeError with its words where it fails."""
+        """Return a tool's answer for the user; raise RuntimeError with its words if it fails."""
         if user not in self._tokens:
             self._tokens[user] = self.command("token", "new", "--user", user, "--scope", "write")["token"]
         asked = {"name": tool, "arguments": given, "_meta": META}
@@ -114,7 +114,7 @@ class MemkitMcp(MemkitFiles):
         vouched = via != "client"
         done = self._tool(user, "memory_add", vouched, text=text)
         if vouched and any(reason["code"] == "transient" for reason in done["reasons"]):
-            # The answer to a fact that passes is what the tool's description says of its type: it happened.
+            # A short-lived fact is refused with advice that the tool's description gives for its type: it is an event.
             done = self._tool(user, "memory_add", vouched, text=text, type="event")
         return str(done["id"])
 
@@ -148,7 +148,7 @@ class MemkitMcp(MemkitFiles):
         raise CannotError("the tools of the protocol take no day; the command line does")
 
     def erase(self, user: str) -> None:
-        """Erase with the servers ended, as the person who operates them does."""
+        """Erase with the servers stopped, as the person who operates them does."""
         self.close()
         super().erase(user)
         # Nothing is left of the user: no token, and no consent.
@@ -160,15 +160,15 @@ class MemkitMcp(MemkitFiles):
         raise CannotError("what a client's model infers, memkit does not see")
 
     def at_rest(self, number: int) -> str:
-        """Leave it: behind the server lies the same store."""
+        """Not asked: behind the server is the same store."""
         raise CannotError("behind the server lies the store of memkit-files")
 
     def front_door(self, attack: str) -> dict[str, list[bool | None]]:
-        """Leave it: what a client's model is shown is the client's to say."""
+        """Not asked: the client decides what its model is shown."""
         raise CannotError("what enters the prompt of a client's model is not memkit's to see")
 
     def close(self) -> None:
-        """End the servers, which commit."""
+        """Stop the servers, which commit."""
         super().close()
         for server, _ in self._servers.values():
             with contextlib.suppress(ProcessLookupError):

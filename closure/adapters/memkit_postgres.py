@@ -15,7 +15,7 @@ ROLE = "serves"
 
 
 def move_to_database(folder: Path, command: Callable[..., object]) -> str:
-    """Move a store there by memkit's commands, if that was not done before, and return the address for its owner."""
+    """Move a store there by memkit's commands, unless done before, and return the address for its owner."""
     owner = os.environ["CLOSURE_POSTGRES"]
     name = f"mk_{zlib.crc32(str(folder).encode())}"
     own = owner.replace("/postgres?", f"/{name}?")
@@ -42,7 +42,7 @@ class MemkitPostgres(MemkitFiles):
         self.command("memory", "erase", "--user", user, "--yes", "--out", certificate, may_end_with=(0, 1))
 
     def at_rest(self, number: int) -> str:
-        """Let the suite edit the rows of a store of its own, as the owner of the database could."""
+        """Let the suite edit the rows of a separate store, as the owner of the database could."""
         from closure.adapters.at_rest import edit_verdict
 
         return edit_verdict("closure.adapters.memkit_rows_at_rest:MemkitRows", number)

@@ -1,4 +1,4 @@
-"""memkit's archive in PostgreSQL before the same nine edits: who edits owns the database, and not the machine."""
+"""memkit's archive in PostgreSQL under the same nine edits: the editor owns the database, but not the machine."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ TABLES = ("lines", "chains", "changes")
 
 
 class MemkitRows(MemkitLines):
-    """The rows of ``memkit.lines`` in their order; lengths and places are put right, as a careful hand would do."""
+    """The rows of ``memkit.lines`` in order; lengths and positions are corrected, as a careful editor would."""
 
     name = "memkit-postgres"
 
     def begin(self) -> None:
-        """Make a store and move it there."""
+        """Create a store and move it there."""
         super().begin()
 
         def command(*words: str) -> object:
@@ -67,7 +67,7 @@ class MemkitRows(MemkitLines):
         return super().snapshot_store(), {table: self._asked(f"SELECT * FROM memkit.{table}") for table in TABLES}
 
     def restore_store(self, token: object) -> None:
-        """Put both back."""
+        """Restore both."""
         assert isinstance(token, tuple)
         super().restore_store(token[0])
         for table, rows in token[1].items():

@@ -1,4 +1,4 @@
-"""Memories that ask a model for every text. They are set up as documented and asked once; what they say is the row."""
+"""Memories that call a model for every text. They are set up as documented and asked once; their reply is the row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``SQLiteSession`` of OpenAI's Agents SDK, a session a user: the whole conversation goes before each question."""
+"""``SQLiteSession`` of OpenAI's Agents SDK, one session per user: the whole conversation precedes each question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from closure.interface import CannotError, Memory
 
 
 class Sessions(Memory):
-    """A session a user in one file."""
+    """One session per user in one file."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -35,18 +35,18 @@ class Sessions(Memory):
             session.close()
 
     def remember(self, user: str, text: str, via: str = "user") -> str:
-        """Add it as what the user said."""
+        """Add it as the user's message."""
         session = self._session(user)
         asyncio.run(session.add_items([{"role": "user", "content": text}]))
         session.close()
         return text
 
     def recall(self, user: str, query: str, k: int = 5) -> list[str]:
-        """Return the conversation, which is what a run puts before the question."""
+        """Return the conversation, which a run puts before the question."""
         return self._items(user)
 
     def forget(self, user: str, name: str) -> None:
-        """It can take back the newest item alone."""
+        """It can take back only the newest item."""
         raise CannotError("only the newest item can be taken out")
 
     def erase(self, user: str) -> None:
@@ -66,7 +66,7 @@ class Sessions(Memory):
         return edit_verdict("agmi.adapters.openai_agents_session:OpenAIAgentsSessionAdapter", number)
 
     def reproduces(self, issue: str) -> str:
-        """Show a thread of the SDK's tracker, by its number."""
+        """Reproduce an issue of the SDK's tracker, by its number."""
         return asyncio.run(_upgraded(self.folder) if issue == "4729" else _null(self.folder))
 
 

@@ -1,4 +1,4 @@
-"""What needs no product: a text file a user, asked with grep, with BM25, or shown whole."""
+"""Memories without a product: one text file per user, searched with grep, with BM25, or shown whole."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COMMON = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text that tell something."""
+    """Return the significant words of a text."""
     return [word for word in WORD.findall(text.casefold()) if word not in COMMON]
 
 
 class GrepFiles(Memory):
-    """A Markdown list a user, as agents with a shell keep it: ``>>``, ``grep -i``, and an edit of the line."""
+    """A Markdown list per user, as agents with a shell keep it: ``>>``, ``grep -i``, and an edit of the line."""
 
     def _file(self, user: str) -> Path:
         return self.folder / f"{user}.md"
@@ -44,7 +44,7 @@ class GrepFiles(Memory):
         return line
 
     def recall(self, user: str, query: str, k: int = 5) -> list[str]:
-        """Return the lines that hold most words of the question."""
+        """Return the lines that contain most words of the question."""
         lists = [f"-e{word}" for word in words(query)]
         if not lists or not self._file(user).exists():
             return []
@@ -78,7 +78,7 @@ class Bm25Files(GrepFiles):
     """The same file, ranked by ``rank_bm25`` over all of its lines."""
 
     def recall(self, user: str, query: str, k: int = 5) -> list[str]:
-        """Return the lines that BM25 ranks first, of those that share a word with the question."""
+        """Return the lines that BM25 ranks first, among those that share a word with the question."""
         from rank_bm25 import BM25Okapi
 
         lines = self._lines(user)
@@ -103,7 +103,7 @@ class Bm25Files(GrepFiles):
 
 
 class FullContext(GrepFiles):
-    """The whole file into the prompt, whatever is asked."""
+    """The whole file in the prompt, whatever is asked."""
 
     def recall(self, user: str, query: str, k: int = 5) -> list[str]:
         """Return everything of the user."""

@@ -1,9 +1,9 @@
-"""Who is handed what: GateMem's checkpoints and made ones of its format, scored on the texts that a memory gives.
+"""Access by several people: GateMem's checkpoints and generated ones in its format, scored on the returned texts.
 
-An episode is what several principals tell in turns; a checkpoint asks as one of them after a turn. ``utility`` wants
-every pattern of ``judge_spec.include`` among the texts, ``privacy`` and ``safety`` want none of ``leak_targets``
-(``judge_spec.not_include`` is about the words of an answer, and there is no answer here). No model reads anything.
-GateMem: github.com/rzhub/GateMem, MIT; its data are not shipped.
+An episode is what several principals state in turns; a checkpoint is a question of one of them after a turn.
+``utility`` wants every pattern of ``judge_spec.include`` among the texts, ``privacy`` and ``safety`` want none of
+``leak_targets`` (``judge_spec.not_include`` is about the wording of an answer, which does not exist here). No model
+reads anything. GateMem: github.com/rzhub/GateMem, MIT; its data are not shipped.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from closure.systems import EVERYTHING, NOTHING
 from closure.trial import Case, Suite, Trial, Verdict
 
 FIRST = 5
-"""Texts that are asked for, as GateMem's own baselines do; whoever hands out more is judged by all of it."""
+"""The number of texts requested, as in GateMem's own baselines; a system that returns more is judged by all of it."""
 EPISODES = 20
 Row = Mapping[str, Any]
 
 
 class DataError(Exception):
-    """A file of the data set is not what its format says; the words name the line."""
+    """A file of the data set does not fit its format; the words name the line."""
 
 
 def read(folder: Path) -> list[tuple[Row, list[Row]]]:
     """Return each episode of ``FOLDER/DOMAIN/episodes.jsonl`` with its checkpoints.
 
     Raises:
-        DataError: There is no such file, or a line is not an object with what is needed of it.
+        DataError: There is no such file, or a line is not an object with the required fields.
     """
     found = []
     for path in sorted(folder.glob("*/episodes.jsonl")):
@@ -80,7 +80,7 @@ def holds(text: str, pattern: str) -> bool:
 
 
 def is_right(checkpoint: Row, given: str) -> bool:
-    """Return whether what was handed out is what the checkpoint asks for."""
+    """Return whether the returned texts are what the checkpoint wants."""
     if checkpoint["query_type"] == "utility":
         return all(holds(given, pattern) for pattern in checkpoint["judge_spec"]["include"])
     return not any(holds(given, pattern) for pattern in checkpoint.get("leak_targets", ()))
@@ -158,13 +158,13 @@ def _checkpoint(episode: str, turn: str, asker: str, kind: str, about: str, room
 
 
 def made_episodes(trial: Trial) -> Verdict:
-    """Let everybody of made episodes be a user."""
+    """Make everybody in generated episodes a user."""
     with trial.open() as subject:
         return _verdict(asked(subject, made(trial.chance("episodes"), trial.count(EPISODES, 2)), "apart"))
 
 
 def gatemem(way: str, trial: Trial) -> Verdict:
-    """Ask the checkpoints of the data that whoever runs it has fetched, a share of the episodes."""
+    """Ask the checkpoints of the user's downloaded data, a share of the episodes."""
     if trial.data is None:
         raise CannotError(
             "GateMem's data are not shipped; fetch them and name their folder: --gatemem FOLDER/bench/data"

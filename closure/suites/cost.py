@@ -1,4 +1,4 @@
-"""What it costs: time of a call, bytes on the disk, and what goes into the prompt for a right answer."""
+"""The cost: time of a call, bytes on the disk, and what goes into the prompt for a right answer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from closure.systems import NOTHING
 from closure.trial import Case, Suite, Trial, Verdict
 
 ROUGHLY = 4
-"""Characters a token: the same rough measure for all, so that no vendor's tokenizer is needed."""
+"""Characters per token: the same rough measure for all, so that no vendor's tokenizer is needed."""
 
 
 def injected(trial: Trial) -> Verdict:
-    """Count what the first five texts take in the prompt, over the questions that they answer."""
+    """Measure the prompt size of the first five texts, over the questions that they answer."""
     with trial.open() as subject:
         asked = tell(subject, trial, "same-words", 32, 64)
         given = [(text, subject.call("recall", user="ada", query=question, k=FIRST)) for question, text in asked]
@@ -29,7 +29,7 @@ def injected(trial: Trial) -> Verdict:
 
 
 def stored(trial: Trial) -> Verdict:
-    """Weigh the folder before and after a hundred texts."""
+    """Measure the folder before and after a hundred texts."""
     with trial.open() as subject:
         subject.call("remember", user="ada", text="Ada keeps a base in the barn")
         subject.restart()

@@ -1,4 +1,4 @@
-"""Kills at any moment, and calls of the system that fail: what was acknowledged is there, and the memory goes on."""
+"""Kills at any moment, and failing system calls: acknowledged texts are present, and the memory still works."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from closure.trial import Trial, Verdict
 
 KILLS = 2_000
 TOGETHER = 25
-"""Kills of one memory, before a new one is begun: reading all of it after each kill would cost more and more."""
+"""Kills of one memory, before a new one is begun: reading all of it after each kill would become ever slower."""
 FAULTS = {"kill": "signal=SIGKILL", "EIO": "error=EIO", "ENOSPC": "error=ENOSPC"}
 CALLS = "write,pwrite64,writev,fsync,fdatasync,ftruncate,rename,renameat,unlink,unlinkat,mkdir,mkdirat"
 POINTS = 120
-"""Of each fault, spread over the calls that write."""
+"""The number of points for each fault, spread over the calls that write."""
 
 
 def killed_at_random(trial: Trial) -> Verdict:
-    """Kill a writer after a moment drawn from the seed, again and again; read after each kill what was acknowledged."""
+    """Kill a writer after a random moment, repeatedly; after each kill read what was acknowledged."""
     chance = trial.chance("kills")
     kills = trial.count(KILLS, max(4, round(200 * trial.system.part)))
     lost = acknowledged = broken = 0
@@ -66,7 +66,7 @@ def killed_at_random(trial: Trial) -> Verdict:
 def _killed_once(subject: Subject, tag: str, chance: random.Random) -> list[str]:
     """Let it write in a child, kill that after a moment, and return what it acknowledged.
 
-    One kill in five strikes while the memory is opened, the others after the first acknowledgement.
+    One kill in five occurs while the memory is being opened, the others after the first acknowledgement.
     """
     moment, is_early = chance.uniform(0.0, 0.05), chance.random() < 0.2
     subject.send("write_until_killed", user="ada", tag=tag)
@@ -82,7 +82,7 @@ def _killed_once(subject: Subject, tag: str, chance: random.Random) -> list[str]
 
 
 def _below(process: int) -> list[int]:
-    """Return the processes that one started, and those that they did: a server of its own, a git."""
+    """Return the descendants of a process: a server of its own, a git."""
     try:
         started = [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     except FileNotFoundError:
@@ -98,7 +98,7 @@ def _heard(subject: Subject) -> dict[str, Any]:
 
 
 def failing_calls(trial: Trial) -> Verdict:
-    """Inject each fault at calls that write, drawn from the seed: what was acknowledged is there, and it goes on."""
+    """Inject each fault at random writing calls: acknowledged texts are present, and it still works."""
     if not shutil.which("strace"):
         raise NotHereError("strace is not installed (apt-get install strace)")
     chance = trial.chance("faults")
@@ -135,9 +135,9 @@ NEW = "Ada keeps a kite in the cellar"
 
 
 def _once(subject: Subject, follow: list[str]) -> str:
-    """Let a new process, which strace follows from before it opens the memory, remember one text and end.
+    """Let a new process, traced by strace from before it opens the memory, remember one text and end.
 
-    Return what it says where it does not acknowledge the text.
+    Return its message if it does not acknowledge the text.
     """
     subject.start()
     strace = ["strace", "-f", "-qq", *follow, "-p", str(subject.pid)]
@@ -156,20 +156,20 @@ def _once(subject: Subject, follow: list[str]) -> str:
         try:
             subject.restart()
         except SystemFailedError:
-            pass  # what failed before may fail once more; what counts is what is held afterwards
+            pass  # what failed before may fail once more; what counts is what is stored afterwards
         finally:
             subject.kill()
     return said
 
 
 def lines_of(texts: list[str]) -> str:
-    """Return what a worker is asked so that it remembers texts and ends."""
+    """Return a worker's input for remembering texts and ending."""
     calls = [{"call": "remember", "given": {"user": "ada", "text": text}} for text in texts]
     return "".join(json.dumps(call) + "\n" for call in [*calls, {"call": "close", "given": {}}])
 
 
 def _calls_of(subject: Subject) -> Counter[str]:
-    """Return how often each call that writes to a file is made by one process while one text is remembered."""
+    """Return how often one process makes each file-writing call while one text is remembered."""
     trace = subject.top / "trace"
     _once(subject, ["-y", "-o", str(trace), "-e", f"trace={CALLS}"])
     found: dict[str, Counter[str]] = {}
@@ -184,7 +184,7 @@ def _calls_of(subject: Subject) -> Counter[str]:
 
 
 def _struck(subject: Subject, injected: str) -> str | None:
-    """Return what is wrong after a fault, nothing where all is well, and None where the fault did not come."""
+    """Return what is wrong after a fault, empty if nothing is, and None if the fault did not occur."""
     call, trace = injected.partition(":")[0], subject.top / "injected"
     said = _once(subject, ["-o", str(trace), "-e", f"trace={call}", "-e", f"inject={injected}"])
     if not re.search(r"\(INJECTED\)|killed by SIGKILL", trace.read_text(errors="replace")):
@@ -204,7 +204,7 @@ def _struck(subject: Subject, injected: str) -> str | None:
 
 
 def many_writers(trial: Trial) -> Verdict:
-    """Let four processes write to one memory at once: each acknowledged text is there."""
+    """Let four processes write to one memory at once: each acknowledged text is present."""
     writers, each = 4, 25
     with trial.open() as subject:
         subject.call("remember", user="ada", text="Ada keeps a base in the barn")

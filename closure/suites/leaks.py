@@ -1,4 +1,4 @@
-"""What one user can learn of another: by searches, by counts and scores, by names and by what errors say."""
+"""What one user can learn about another: by searches, by counts and scores, by names and by error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHELVES = ["attic", "barn", "cellar", "den", "eaves", "foyer", "garage", "hall",
 
 
 def _told(subject: Subject, trial: Trial) -> list[tuple[str, str, str]]:
-    """Let every user tell a canary and return (user, canary, name)."""
+    """Let every user state a canary and return (user, canary, name)."""
     chance = trial.chance("canaries")
     told = []
     for number in range(USERS):
@@ -25,7 +25,7 @@ def _told(subject: Subject, trial: Trial) -> list[tuple[str, str, str]]:
 
 
 def read_by_others(trial: Trial) -> Verdict:
-    """Ask as each user for what the others told, in the very words, and for one's own as the control."""
+    """Ask as each user for what the others stated, in the exact words, and for one's own as the control."""
     chance = trial.chance("reads")
     reads, leaks, misses = trial.count(READS, USERS), 0, 0
     with trial.open() as subject:
@@ -44,7 +44,7 @@ def read_by_others(trial: Trial) -> Verdict:
 
 
 def read_by_name(trial: Trial) -> Verdict:
-    """Read what others told by its name: the text must not come, neither as an answer nor in an error."""
+    """Read what others stated by its name: the text must not be returned, neither as an answer nor in an error."""
     leaks = 0
     with trial.open() as subject:
         told = _told(subject, trial)
@@ -61,7 +61,7 @@ def read_by_name(trial: Trial) -> Verdict:
 
 
 def scores_beside_others(trial: Trial) -> Verdict:
-    """Ask the same of two memories, in one of which another user told a hundred texts of the same words.
+    """Ask the same of two memories, in one of which another user stated a hundred texts of the same words.
 
     Two, and not one before and after: a memory may well score a text higher because it was asked for.
     """

@@ -1,4 +1,4 @@
-"""The power fails, the disk is full, the clock jumps: what was acknowledged is there, and the memory goes on."""
+"""Power failure, a full disk, a clock that jumps: acknowledged texts are present, and the memory still works."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from closure.systems import EVERYTHING, NOTHING
 from closure.trial import Case, Suite, Trial, Verdict
 
 STATES = 200
-"""Of the disk after a power failure; some are the worst: just after an answer, all that may be gone is gone."""
+"""States of the disk after a power failure; some are the worst: just after an answer, everything unsynced is gone."""
 BASE = "Ada keeps a base in the barn"
 TOLD = [f"Shelf p{number} holds crate q{number}" for number in range(4)]
 WHOLE = re.compile(
@@ -26,7 +26,7 @@ WHOLE = re.compile(
 
 
 def power_fails(trial: Trial) -> Verdict:
-    """Rebuild states that a disk may hold after a power failure, drawn from the seed, and open the memory on each."""
+    """Reconstruct random states that a disk may have after a power failure, and open the memory on each."""
     if not shutil.which("strace"):
         raise NotHereError("strace is not installed (apt-get install strace)")
     with trial.open() as subject:
@@ -53,12 +53,12 @@ def power_fails(trial: Trial) -> Verdict:
 
 
 def _states(trial: Trial, recording: Recording) -> list[tuple[int, bool]]:
-    """Return behind which event the power fails, and whether all is gone then that may be."""
+    """Return after which event the power fails, and whether everything unsynced is gone then."""
     answers = [place + 1 for place, event in enumerate(recording.events) if isinstance(event, Answered)]
     if not answers:
         raise SystemFailedError("it acknowledged nothing")
     if not any(isinstance(event, Wrote) for event in recording.events):
-        # Nothing was written, and all was acknowledged: one state says it.
+        # Nothing was written, and all was acknowledged: one state shows it.
         return [(answers[-1], True)]
     chance = trial.chance("power")
     count = trial.count(STATES, 2 * len(answers))
@@ -67,7 +67,7 @@ def _states(trial: Trial, recording: Recording) -> list[tuple[int, bool]]:
 
 
 def _after_power(subject: Subject, recording: Recording, until: int) -> str:
-    """Return what is wrong with the memory as it stands; nothing where all is well."""
+    """Return what is wrong with the present memory; empty if nothing is."""
     answered = sum(isinstance(event, Answered) for event in recording.events[:until])
     try:
         held = subject.call("read_apart", user="ada")
@@ -85,13 +85,13 @@ def _after_power(subject: Subject, recording: Recording, until: int) -> str:
 
 
 DISK, ROUNDS, MOST = 64, 20, 60
-"""Megabytes of the disk, how often it is filled, and texts told until one has to be refused."""
+"""Megabytes of the disk, how often it is filled, and the most texts until one has to be refused."""
 ROOM, LENGTH = 24 * 1024, 40
-"""Bytes left free at most, and how often the words are said that make a text long enough to fill them."""
+"""The most bytes left free, and how often the words are repeated so that a text is long enough to fill them."""
 
 
 def disk_full(trial: Trial) -> Verdict:
-    """Fill a small disk but for a room drawn from the seed, write until a text is refused, make room, and go on."""
+    """Fill a small disk except for a random rest, write until a text is refused, make room, and continue."""
     if not shutil.which("unshare") or os.uname().sysname != "Linux":
         raise NotHereError("this machine gives no disk of its own (apt-get install util-linux)")
     chance = trial.chance("disk")
@@ -131,7 +131,7 @@ def _until_refused(subject: Subject, one: int) -> tuple[list[str], int]:
             subject.call("remember", user="ada", text=text)
         except SystemFailedError:
             if not subject.is_running:
-                # It crashed or hung, and took its disk with it.
+                # It crashed or hung, and its disk was lost with it.
                 raise
             return told, 1
         told.append(text)
@@ -146,7 +146,7 @@ JUMPS = ("-400d", "+400d", "-20y", "+10y")
 
 
 def clock_jumps(trial: Trial) -> Verdict:
-    """Let the clock be wrong while something is told and corrected, and right again when it is asked."""
+    """Let the clock be wrong while something is stated and corrected, and right again when it is asked."""
     fake = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
     if fake is None:
         raise NotHereError("libfaketime is not installed (apt-get install faketime)")
@@ -164,7 +164,7 @@ def clock_jumps(trial: Trial) -> Verdict:
 
 
 def _with_jump(trial: Trial, fake: Path, jump: str) -> str:
-    """Return what is wrong with a memory whose clock jumped; nothing where all is well."""
+    """Return what is wrong with a memory whose clock jumped; empty if nothing is."""
     with trial.open() as subject:
         subject.call("remember", user="ada", text="Ada lives in Rome")
         name = subject.call("remember", user="ada", text="Ada owns a boat called Wanda")
@@ -204,7 +204,7 @@ SUITE = Suite(
              "lost, and the memory goes on.", crash.failing_calls),
         Case("many-writers", "What four processes wrote at once and saw acknowledged is there.", crash.many_writers,
              frozenset({NOTHING})),
-        # The one that forgets nothing never asks the disk to keep what it wrote, nor looks whether it did.
+        # The control that forgets nothing never syncs what it wrote, nor checks it.
         Case("power-loss", "Whatever of the writes the disk may hold when the power fails, nothing acknowledged is "
              "lost, and the memory opens and goes on.", power_fails, frozenset({NOTHING, EVERYTHING})),
         Case("full-disk", "On a full disk a text is refused and nothing else is lost; with room again it goes on.",

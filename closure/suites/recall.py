@@ -1,4 +1,4 @@
-"""Made dialogues: people tell things among much that sounds alike, and are asked later. Found or not, no judge."""
+"""Generated dialogues: people state things among many similar ones, and are asked later. Found or not, no judge."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from closure.systems import EVERYTHING, NOTHING
 from closure.trial import Case, Suite, Trial, Verdict
 
 FIRST = 5
-"""Of what the memory gives, so many count."""
+"""How many of the memory's results count."""
 FACTS, TALK = 48, 96
 
 
 @dataclass(frozen=True)
 class Topic:
-    """What is told about one thing, how it is asked, and what sounds like it and does not answer."""
+    """Statements about one thing, questions about it, and similar texts that do not answer."""
 
     told: str
     asked: str
-    """In the words in which it was told."""
+    """In the words of the statement."""
     reworded: str
     """In the words of somebody who remembers the person and not the wording."""
     meant: str
     """With none of its words."""
     beside: tuple[str, str]
-    """Texts that hold more of the question's words than the one that answers."""
+    """Texts that contain more of the question's words than the answering one."""
 
 
 def _topic(*lines: str) -> Topic:
@@ -121,9 +121,9 @@ KINDS = {
 
 
 def dialogue(chance: random.Random, kind: str, facts: int, talk: int) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return what a user tells, and (question, the telling text) for each fact.
+    """Return a user's statements, and (question, answering text) for each fact.
 
-    ``kind`` is one of ``KINDS``. Beside each fact stand two texts that sound like its question and do not answer it.
+    ``kind`` is one of ``KINDS``. With each fact come two texts that resemble its question and do not answer it.
     """
     told: list[str] = []
     asked: dict[str, str] = {}
@@ -132,7 +132,7 @@ def dialogue(chance: random.Random, kind: str, facts: int, talk: int) -> tuple[l
         values = {key: chance.choice(its) for key, its in FILL.items()}
         text = _said(topic.told, values, kind, chance)
         question = {"reworded": topic.reworded, "no-word-shared": topic.meant}.get(kind, topic.asked).format(**values)
-        # Where the question is the same for all of a topic, each of its facts answers it; one is enough then.
+        # If all facts of a topic share the question, each of them answers it; one is enough then.
         if question in asked:
             if kind != "no-word-shared":
                 continue
@@ -147,7 +147,7 @@ def dialogue(chance: random.Random, kind: str, facts: int, talk: int) -> tuple[l
 
 
 def _said(shape: str, values: Mapping[str, str], kind: str, chance: random.Random) -> str:
-    """Return the text, or with talk before and behind it."""
+    """Return the text, alone or with talk before and after it."""
     text = shape.format(**values)
     if kind != "in-long-texts":
         return text
@@ -156,7 +156,7 @@ def _said(shape: str, values: Mapping[str, str], kind: str, chance: random.Rando
 
 
 def tell(subject: Subject, trial: Trial, kind: str, facts: int, talk: int) -> list[tuple[str, str]]:
-    """Let one user tell a dialogue and return the questions."""
+    """Let one user state a dialogue and return the questions."""
     told, asked = dialogue(trial.chance(f"dialogue {kind}"), kind, facts, talk)
     subject.call("remember_all", user="ada", texts=told, within=600)
     return asked

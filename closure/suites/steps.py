@@ -1,4 +1,4 @@
-"""Cases that are written as steps in a file: what is told, what is asked, what the answer has to hold or to lack."""
+"""Cases written as steps in a file: what is stated, what is asked, what the answer must or must not contain."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CONTROLS = {"nothing": NOTHING, "everything": EVERYTHING}
 
 
 class SuiteFaultError(Exception):
-    """A case that is wrong itself; the words say where. It says nothing about a system."""
+    """A case that is itself wrong; the words say where. It proves nothing about a system."""
 
 
 class _WrongAnswerError(Exception):
-    """The system's answer is not what the rule asks for."""
+    """The system's answer is not what the rule requires."""
 
 
 def load_steps(name: str) -> Suite:
@@ -50,7 +50,7 @@ def _case(described: Mapping[str, Any]) -> Case:
 
 
 def play(subject: Subject, steps: list[Step]) -> Verdict:
-    """Return whether every answer was right; the first one that was not ends the case."""
+    """Return whether every answer was right; the first wrong one ends the case."""
     names: dict[str, str] = {}
     said = ""
     for number, step in enumerate(steps, 1):
@@ -95,7 +95,7 @@ def _recall(subject: Subject, given: Step, names: dict[str, str]) -> str:
 
 
 def _held(texts: list[str], given: Step) -> str:
-    """Return what was found, or raise where something is missing, too much, or there too often."""
+    """Return what was found, or raise if something is missing, too much, or repeated too often."""
     folded = [text.casefold() for text in texts]
     for wanted in given.get("finds", ()):
         if not any(wanted.casefold() in text for text in folded):
@@ -156,7 +156,7 @@ def _refuses(subject: Subject, given: Step, names: dict[str, str]) -> str:
 
 
 def _scan(subject: Subject, given: Step, names: dict[str, str]) -> str:
-    """Look through everything on the disk; of a server first as it is, then after what is left to who runs it."""
+    """Search everything on the disk; on a server first as it is, then after its operator's part."""
     if not subject.call("keeps_files"):
         raise CannotError("it keeps nothing on a disk")
     subject.restart()

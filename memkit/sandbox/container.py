@@ -126,7 +126,7 @@ class Bundle:
         )
 
     def _specification(self, code: str) -> dict[str, Any]:
-        """Return what a runtime is told: one user, namespaces, no rights, and nothing of the machine but mounts."""
+        """Return the runtime's configuration: one user, namespaces, no rights, and only mounts of the machine."""
         kinds = ("user", "pid", "network", "ipc", "uts", "mount")
         return {
             "ociVersion": "1.0.0",

@@ -88,7 +88,7 @@ class RuleSet:
         self._allow(folder, READ_DIR)
 
     def allow_writing(self, folder: str) -> None:
-        """Let plain files and folders be made, changed and removed below ``folder``: no links, devices or sockets."""
+        """Allow making, changing and removing plain files and folders below ``folder``: no links, devices, sockets."""
         changes = WRITE_FILE | TRUNCATE | _MAKE_DIR | _MAKE_REG | _REMOVE_DIR | _REMOVE_FILE
         self._allow(folder, READ_FILE | READ_DIR | changes)
 
