@@ -196,11 +196,13 @@ class Store:
         Raises:
             NotFound: There is no such record.
         """
-        from memkit.use_cases.recall import find_record
+        from memkit.use_cases.recall import find_record, note_read
 
         _check_words(id=id, user=user)
         with self.open():
-            return find_record(self.workspace.archive, id, user)
+            stored = find_record(self.workspace.archive, id, user)
+            note_read(self.workspace, stored.record.user_id, "record", [id])
+            return stored
 
     def supersede(self, id: str, text: str, *, user: str | None = None, reason: str = "") -> Decision:
         """Replace a memory that is no longer right with ``text``; the old wording stays in the history.

@@ -23,7 +23,7 @@ from memkit.cli.output import (
 )
 from memkit.runtime.host.terminal import one_line
 from memkit.use_cases.memory import roll_back_core, write_core
-from memkit.use_cases.recall import core_sections
+from memkit.use_cases.recall import core_sections, note_read
 
 
 @click.group("core", cls=MemkitGroup)
@@ -39,6 +39,7 @@ def show(front: Front, user: str | None, agent: str | None, at: str | None) -> N
     """Print the core sections of USER; the persona comes from memkit.yaml, always as it is now."""
     workspace = front.workspace
     sections = core_sections(workspace, workspace.user(user), agent, at)
+    note_read(workspace, workspace.user(user), "core")
     lines = [line for name, text in sections.items() for line in (f"## {name}", text, "")]
     front.answer({"sections": sections}, lines[:-1], diagnostics=[] if sections else front.nobody(user))
 

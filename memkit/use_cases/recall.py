@@ -120,6 +120,12 @@ def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> Sto
     )
 
 
+def note_read(workspace: Workspace, user: str | None, what: str, ids: Sequence[str] = ()) -> None:
+    """Write to the audit log that memory of ``user``, or everybody's, was read without a search."""
+    actor = workspace.writer(user or "").actor
+    workspace.audit.append({"event": "read", "user_id": user, "actor": actor, "ids": list(ids) or None, "reason": what})
+
+
 def record_data(stored: StoredRecord, now: datetime, stale: Sequence[str] = ()) -> dict[str, Any]:
     """Return a record with status and history as ``--json`` prints it; ``stale`` are parents that no longer hold."""
     from memkit.runtime.memory.record.lines import parse_time

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memkit import open_store
 from memkit.cli.main import run
 from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
 
@@ -136,3 +137,20 @@ def test_an_echo_of_what_was_recalled_is_told(archive: ArchivalStore, told: Told
 
     assert told[-1]["event"] == "merge"
     assert (told[-1]["ids"], told[-1]["reason"], told[-1]["session_id"]) == ([found[0].id], "recalled", "s2")
+
+
+def test_what_is_read_without_a_question_is_told_as_well(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A record, a value, a list and the core sections, each with whose they are and no word of them."""
+    with open_store(store) as opened:
+        id = opened.add("Ada likes tea", user="ada").id
+        opened.get(str(id), user="ada")
+    for words in (["put", "tea", "oolong"], ["get", str(id)], ["get-value", "tea"], ["list"]):
+        assert run(["memory", *words, "--user", "ada", "--store", str(store)]) == 0
+    assert run(["core", "show", "--user", "ada", "--store", str(store)]) == 0
+    capsys.readouterr()
+
+    assert run(["audit", "--event", "read", "--user", "ada", "--json", "--store", str(store)]) == 0
+    out = capsys.readouterr().out
+    events = json.loads(out)["data"]["events"]
+    assert [event["reason"] for event in events] == ["record", "record", "value", "list", "core"]
+    assert events[1]["ids"] == [id] and "oolong" not in out and "likes" not in out

@@ -53,9 +53,10 @@ LOOKED_AT = 50
 @at_option
 def get(front: Front, record_id: str, user: str | None, at: str | None) -> None:
     """Print one record, its status and everything that happened to it."""
-    from memkit.use_cases.recall import find_record, record_data
+    from memkit.use_cases.recall import find_record, note_read, record_data
 
     stored = find_record(front.workspace.archive_at(at), record_id, user)
+    note_read(front.workspace, stored.record.user_id, "record", [stored.record.id])
     data = record_data(stored, front.workspace.clock(), front.workspace.archive_at(at).stale_parents(stored.record))
     lines = [*_quoted(stored.record.text), ""] + [
         field_row(one_line(key), _shown(value), 13)
@@ -82,9 +83,10 @@ def _event_row(event: Mapping[str, Any]) -> ListRow:
 @user_option
 def get_value(front: Front, key: str, user: str | None) -> None:
     """Print the exact value stored under KEY: the newest one that nothing from outside steered."""
-    from memkit.use_cases.recall import value_under
+    from memkit.use_cases.recall import note_read, value_under
 
     record = value_under(front.workspace, key, front.workspace.user(user))
+    note_read(front.workspace, record.user_id, "value", [record.id])
     told = ("id", "user_id", "trust", "created_at")
     data = {"key": key, "value": record.text} | {name: getattr(record, name) for name in told}
     front.answer(data, record.text)
@@ -119,6 +121,8 @@ def list_command(
     tail: int | None,
 ) -> None:
     """List records, oldest first: those of USER and shared ones, or everybody's if no user is set."""
+    from memkit.use_cases.recall import note_read
+
     if status and as_of:
         raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
     if unsettled and (status or as_of or limit or tail):
@@ -127,6 +131,7 @@ def list_command(
         raise UsageError("--limit takes the oldest, --tail the newest. Give one of them.")
     workspace = front.workspace
     archive, owner = workspace.archive_at(at), workspace.user_if_named(user)
+    note_read(workspace, owner, "list")
     if unsettled:
         questions = archive.open_questions(user_id=owner)
         if types or tags or scope or session:
