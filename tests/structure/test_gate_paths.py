@@ -363,7 +363,7 @@ TWINS: dict[str, tuple[Twin, ...]] = {
     "memkit/use_cases/memory.py:remember": (command("memory", "add", "Ada keeps a lynx"),),
     "memkit/use_cases/memory.py:write_core": (command("core", "set", "human", "Ada keeps a lynx"),),
     "memkit/use_cases/memory.py:supersede_record": (command("memory", "supersede", "KNOWN", "Ada keeps a lynx"),),
-    "memkit/bench.py:__init__": (benched,),
+    "memkit/bench.py:by_records": (benched,),
     "memkit/runtime/memory/tiers/tools.py:archival_memory_insert": (
         by_tool("archival_memory_insert", text="Ada keeps a lynx"),
         command("chat", "-p", "I keep a lynx."),
@@ -412,7 +412,7 @@ DIRECT: dict[str, Twin] = {
 """The ways into the archive itself, and the way back."""
 BRING_NOTHING = {
     "undo", "memkit/integrations/anthropic.py:remove", "memkit/use_cases/memory.py:roll_back_core",
-    "memkit/bench.py:__init__",
+    "memkit/bench.py:by_records",
 }  # fmt: skip
 """What brings no text in, whatever the gate says."""
 
