@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, UsageError
+from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, NotTrusted, UsageError
 from memkit.runtime.host.terminal import one_line, writer
 from memkit.runtime.memory.interface import MemorySettings, PrivacySettings, ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
@@ -153,10 +153,12 @@ class Workspace:
 
     def _equip(self, archive: ArchiveReader) -> None:
         """Let the present archive count uses where other instances do, and follow the store when it moves."""
-        if self.settings["backends.working"] != "files" and self.shared is not None:
-            from memkit.runtime.backends.redis_state import SharedCounts
+        if self.settings["backends.working"] != "files":
+            with suppress(NotTrusted):  # memory in files is read all the same, by the counts of this machine
+                if self.shared is not None:
+                    from memkit.runtime.backends.redis_state import SharedCounts
 
-            archive.count_in(SharedCounts(state_folder(self.root) / "access", self.shared))
+                    archive.count_in(SharedCounts(state_folder(self.root) / "access", self.shared))
         archive.moved = self._where_moved
 
     def _where_moved(self) -> Log | None:
@@ -335,9 +337,10 @@ class Workspace:
 
     def has_strangers(self) -> bool:
         """Return whether other clones wrote here and nobody here trusted the store; prompts leave such records out."""
-        if self.archive.log.cache:
+        log = self._log()  # the archive would also ask the server of the counts
+        if log.cache:
             return False
-        writers = {shard_writer(path)[0] for path in self.archive.log.shards()}
+        writers = {shard_writer(path)[0] for path in log.shards()}
         return any(map(self._is_foreign, writers))
 
     @cached_property

@@ -185,6 +185,23 @@ def test_a_model_of_vectors_is_left_aside_and_words_are_searched(
     ask("memory", "add", "Ada has a cat", "--user", "ada")
 
 
+def test_a_server_of_sessions_is_left_aside_and_memory_in_files_is_read(
+    store: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asks it, and what would be asked is shown and can be trusted; conversations wait for that."""
+    monkeypatch.chdir(store)
+    ask("memory", "add", "Ada drinks tea", "--user", "ada")
+    manifest = store / "memkit.yaml"
+    manifest.write_text(manifest.read_text() + "backends: {archive: files, working: redis://127.0.0.1:1/0}\n")
+
+    (found,) = ask("memory", "search", "tea", "--user", "ada")["data"]["results"]
+    assert found["text"] == "Ada drinks tea"
+    ask("memory", "add", "Ada has a cat", "--user", "ada")
+    ask("chat", "-p", "hello", code=3)
+    assert [each["kind"] for each in ask("trust", "--show", code=1)["data"]["allows"]] == ["working"]
+    assert ask("trust", "--yes")["data"]["trusted"] is True
+
+
 def test_a_model_that_judges_contradictions_is_left_aside(
     foreign: Path, ask: Ask, mark: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
