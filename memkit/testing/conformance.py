@@ -31,45 +31,8 @@ SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
 PAUSE = 0.05
 """Seconds between two notifications of one call."""
 NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
-DRAFT_2020_12: Mapping[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "$defs": {
-        "address": {
-            "$anchor": "addressDef",
-            "type": "object",
-            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
-        }
-    },
-    "properties": {
-        "name": {"type": "string"},
-        "address": {"$ref": "#/$defs/address"},
-        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
-        "phone": {"type": "string"},
-        "email": {"type": "string"},
-    },
-    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
-    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
-    "then": {"required": ["phone"]},
-    "else": {"required": ["email"]},
-    "additionalProperties": False,
-}
-CHOICES = ["option1", "option2", "option3"]
-TITLED = [{"const": f"value{place}", "title": f"{name} Option"} for place, name in enumerate(("First", "Second"), 1)]
-ENUMS: Mapping[str, Any] = {
-    "untitledSingle": {"type": "string", "enum": CHOICES},
-    "titledSingle": {"type": "string", "oneOf": TITLED},
-    "legacyEnum": {"type": "string", "enum": ["opt1", "opt2"], "enumNames": ["Option One", "Option Two"]},
-    "untitledMulti": {"type": "array", "items": {"type": "string", "enum": CHOICES}},
-    "titledMulti": {"type": "array", "items": {"anyOf": TITLED}},
-}
-DEFAULTS: Mapping[str, Any] = {
-    "name": {"type": "string", "default": "John Doe"},
-    "age": {"type": "integer", "default": 30},
-    "score": {"type": "number", "default": 95.5},
-    "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
-    "verified": {"type": "boolean", "default": True},
-}
+SCHEMAS: Mapping[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+"""What a tool takes that is described by all that JSON Schema has, and the properties of two forms."""
 Ran = types.CallToolResult | types.InputRequiredResult
 Fixture = Callable[[Context, types.CallToolRequestParams], Awaitable[Ran]]
 
@@ -215,7 +178,7 @@ MIXED = '{"test":"data","value":123}'
 FILLED = "Elicitation completed: action={action}, content={content}"
 ONCE = "test_input_required_result"
 TOOLS: Mapping[str, tuple[Fixture, Mapping[str, Any]]] = {
-    "json_schema_2020_12_tool": (_shows(types.TextContent(text="Done.")), DRAFT_2020_12),
+    "json_schema_2020_12_tool": (_shows(types.TextContent(text="Done.")), SCHEMAS["json_schema_2020_12"]),
     "test_custom_header": (
         _shows(types.TextContent(text="Done.")),
         {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}},
@@ -225,8 +188,8 @@ TOOLS: Mapping[str, tuple[Fixture, Mapping[str, Any]]] = {
         _elicits("User response: action={action}, content={content}", WHO),
         {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
     ),
-    "test_elicitation_sep1034_defaults": (_elicits(FILLED, DEFAULTS), NO_ARGUMENTS),
-    "test_elicitation_sep1330_enums": (_elicits(FILLED, ENUMS), NO_ARGUMENTS),
+    "test_elicitation_sep1034_defaults": (_elicits(FILLED, SCHEMAS["defaults"]), NO_ARGUMENTS),
+    "test_elicitation_sep1330_enums": (_elicits(FILLED, SCHEMAS["enums"]), NO_ARGUMENTS),
     "test_embedded_resource": (
         _shows(_resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")),
         NO_ARGUMENTS,
