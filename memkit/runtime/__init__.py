@@ -1,1 +1,1 @@
-"""What runs an agent, in memkit and in every generated project: standard library only, a wheel of its own."""
+"""The agent runtime, used by memkit and by every generated project: standard library only, in a wheel of its own."""

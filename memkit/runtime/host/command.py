@@ -96,14 +96,12 @@ def parser(project: Project) -> argparse.ArgumentParser:
     """Return the command line's argument parser."""
     reader = argparse.ArgumentParser(prog="python -m agent", description=f"Talk to {project.name}.".replace("%", "%%"))
     work = reader.add_mutually_exclusive_group()
-    work.add_argument("-p", "--prompt", metavar="TEXT", help="answer TEXT and end; without it, talk")
+    work.add_argument("-p", "--prompt", metavar="TEXT", help="answer TEXT and exit; without it, converse")
     work.add_argument(
-        "--consolidate", action="store_true", help="tell memory in fewer words, of U or of everybody, and end"
+        "--consolidate", action="store_true", help="consolidate the memory of U, or of everyone, and exit"
     )
-    reader.add_argument(
-        "--user", metavar="U", help="whose memory it is; without a user nothing is kept (or AGENT_USER)"
-    )
-    reader.add_argument("--session", metavar="S", help="the conversation to go on with (default: a new one)")
+    reader.add_argument("--user", metavar="U", help="the user (or AGENT_USER); without one nothing is stored")
+    reader.add_argument("--session", metavar="S", help="the conversation to continue (default: a new one)")
     reader.add_argument("--consent", action="store_true", help="the user has agreed to long-term memory")
     reader.add_argument("--json", action="store_true", help="print one JSON envelope per turn")
     return reader

@@ -239,7 +239,7 @@ class Streams(NamedTuple):
 
 
 WAIT = 3.0
-"""Seconds within which a pipe given besides the words must deliver something; programs often leave one open unused."""
+"""Seconds within which a pipe given besides the words must deliver; programs often leave one open unused."""
 MOST = 1_000_000
 """The most characters read from it."""
 

@@ -416,7 +416,7 @@ def find_function(reference: str, root: Path) -> Callable[..., JSON]:
 
 
 def finished(answer: Any) -> Any:
-    """Return what a function returned; where that has to be awaited, what came of it, whatever loop runs here.
+    """Return a function's result; if it is awaitable, the awaited result, even if an event loop is running here.
 
     >>> async def look(): return "rain"
     >>> finished(look()), finished("sun")

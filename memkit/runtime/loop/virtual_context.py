@@ -342,7 +342,7 @@ def ranked_messages(query: str, tier: str, messages: Iterable[Mapping[str, Any]]
 
 
 def overlap(wanted: set[str], text: str) -> float:
-    """Return the share of the words in ``wanted`` that stand in ``text``."""
+    """Return the share of the words in ``wanted`` that occur in ``text``."""
     return len(wanted & words(text)) / len(wanted) if wanted else 0.0
 
 

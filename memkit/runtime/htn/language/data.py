@@ -237,7 +237,7 @@ def _known_keys(data: object, known: Sequence[str], what: str) -> None:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return the question whether the most similar of the known names was meant; nothing where none is similar."""
+    """Return a question whether the most similar of the known names was meant; empty if none is similar."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {close[0]}?" if close else ""
 
@@ -252,7 +252,7 @@ def _sequence(data: Mapping[str, Any], key: str) -> Sequence[Any]:
 
 
 def _map(data: Mapping[str, Any], key: str, form: str) -> Mapping[Any, Any]:
-    """Return the map under a key, an empty one where nothing is said; ``form`` says what it is from and to."""
+    """Return the map under a key, empty if it is absent; ``form`` describes its keys and values."""
     value = data.get(key)
     if value is not None and not isinstance(value, Mapping):
         raise DomainError(f"{key.capitalize()} are a map from {form}.", (key,))

@@ -388,7 +388,7 @@ def _check_call(domain: Domain, step: Term, types: Types, path: Path) -> None:
 def _check_arguments(
     domain: Domain, term: Term, kinds: Sequence[str], types: Types, path: Path, *, holds: bool = False
 ) -> None:
-    """Check what a term is about: of what ``holds`` in a state the very types, of any other those that it may have."""
+    """Check the types of a term's arguments: exact ones if it ``holds`` in a state, otherwise possible ones."""
     if len(term) - 1 != len(kinds):
         raise DomainError(_counted(term, len(kinds)), path)
     for part, kind in zip(term[1:], kinds, strict=True):

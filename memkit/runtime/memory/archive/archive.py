@@ -185,7 +185,7 @@ class ArchivalStore(ArchiveReader):
             return decisions
 
     def keep_longer(self, documents: "Iterable[tuple[StoredDocument, float]]", origin: Origin) -> None:
-        """Extend the life of documents that were read by so many minutes, if enough of their time has passed."""
+        """Extend the life of documents that were read by a number of minutes, if enough of their time has passed."""
         from .keeping import due_for_refresh, refresh
 
         due = [

@@ -194,7 +194,7 @@ class IndexView:
 
 
 def split_by_rarity(frequencies: Mapping[str, int], most_rows: int) -> tuple[list[str], list[str]]:
-    """Split words into the rarest that occur in at most so many records together, and the rest, rarest first."""
+    """Split words into the rarest that occur in at most ``most_rows`` records together, and the rest, rarest first."""
     known = sorted(frequencies, key=lambda term: (frequencies[term], term))
     held = list(accumulate(frequencies[term] for term in known))
     count = bisect_right(held, most_rows)

@@ -230,7 +230,7 @@ def _is_part_of_more(before: str) -> bool:
 
 
 def _goes_on(text: str, groups: list[tuple[int, int]], first: int, last: int) -> bool:
-    """Return whether more groups of the same size stand beside: a list of numbers, some of which resemble a card."""
+    """Return whether more groups of the same size are adjacent: a list of numbers, some of which resemble a card."""
     size = groups[first][1] - groups[first][0]
     if first > 0 and groups[first - 1][1] - groups[first - 1][0] == size:
         return True

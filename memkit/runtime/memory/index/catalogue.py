@@ -200,7 +200,7 @@ CREATE INDEX lines_of_link ON lines(link) WHERE link IS NOT NULL;
 CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, settled INT);
 """
 MOST_KEPT, MOST_PARSED = 64 << 20, 8 << 20
-"""Of what was just read from a shard, so many bytes are kept as text and as parsed objects."""
+"""The most bytes of a shard's content kept after reading, as text and as parsed objects."""
 HALF = re.compile(rb"\xed[\xa0-\xbf]")
 """Half of a surrogate pair, which no UTF-8 text contains."""
 ENTERED_AT_ONCE = 5_000

@@ -601,7 +601,7 @@ class Chains:
             self.keep_heads()
 
     def _stand_in_told(self, id: str, link: bytes | None) -> str:
-        """Return the message about what stands in for a line."""
+        """Return the message about a line's stand-in."""
         counts = self.stand_ins.stands_for(id, link)
         return "" if counts is None else _COUNTS if counts else _HELD
 

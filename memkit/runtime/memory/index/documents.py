@@ -25,7 +25,7 @@ IN_SPACE = "space>=:space AND space<:above AND (space=:space OR space>=:below)"
 ANYWHERE = ":space=:space AND :below=:below AND :above=:above"
 VERSIONS = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND name=? ORDER BY number DESC, id DESC"
 FEW = 2000
-"""Up to so many documents are sorted; of more, the newest are read in order until there are enough."""
+"""Up to this many documents are sorted; of more, the newest are read in order until there are enough."""
 BY_SPACE = "documents INDEXED BY documents_by_space"
 BY_TIME = "documents INDEXED BY documents_by_time"
 COUNT = f"SELECT count(*) FROM (SELECT 1 FROM {BY_SPACE} WHERE kind=:kind AND latest=1 AND {IN_SPACE} LIMIT {FEW + 1})"

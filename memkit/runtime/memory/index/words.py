@@ -72,7 +72,7 @@ def evidence(statistics: CorpusStatistics, term: str) -> float:
 
 
 FEW, ONE_OF = 5, 64
-"""So many documents are no more than a turn is given anyway; a large corpus has more of the kind."""
+"""This many documents are no more than a turn is given anyway; a large corpus has more of the kind."""
 
 
 def rare(statistics: CorpusStatistics, terms: Iterable[str]) -> frozenset[str]:
@@ -103,7 +103,7 @@ def _few(statistics: CorpusStatistics) -> int:
 NEAR = (0.5, 0.25)
 """The weight of a word in a turn one turn away, two turns away."""
 LENT = 30.0
-"""So many words of a turn count in full next to it; a longer turn has several subjects, and each word counts less."""
+"""This many words of a turn count in full next to it; a longer one has several subjects, and each word counts less."""
 
 
 def lent(weight: float, length: float) -> float:

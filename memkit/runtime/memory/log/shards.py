@@ -178,7 +178,7 @@ LOCK_SECONDS = 30.0
 MOVED = "moved"
 """File in the state folder: where the store's memory moved."""
 FEW_SHARDS, LOOK_SECONDS = 32, 0.05
-"""Up to so many shards are checked for changes every time; of more, all are rechecked after this time."""
+"""Up to this many shards are checked for changes every time; of more, all are rechecked after this time."""
 
 
 class ShardLog(SharedShards):

@@ -239,7 +239,7 @@ def successor_named(event: Event) -> str:
 
 
 def successors_said(events: Sequence[Event]) -> list[str]:
-    """Return the ids of the records that unrevoked events put in the place of their target."""
+    """Return the ids of the records with which unrevoked events replace their target."""
     withdrawn = _without_effect(events)
     return [named for event in events if event.id not in withdrawn and (named := successor_named(event))]
 
