@@ -295,6 +295,11 @@ def test_a_server_with_no_room_is_said_and_one_that_drops_things_is_remarked(
         answer = ask(store, "Remember that my bicycle is red")
         assert answer["ok"] and answer["err"].count("does not serve") == 1 and "maxmemory" in answer["err"]
         assert run(["backend", "status", "--store", str(store)]) == 0
+    with running_redis(tmp_path) as url:
+        monkeypatch.setenv("MEMKIT_BACKENDS_WORKING", url)
+        ask(store, "My boat is blue")
+        redis_client(url).config_set("maxmemory", "1mb")
+        assert ask(store, "What colour is my boat?")["err"].count("does not serve") == 1  # it still answers reads
     with running_redis(tmp_path, "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru") as url:
         monkeypatch.setenv("MEMKIT_BACKENDS_WORKING", url)
         capsys.readouterr()

@@ -67,7 +67,8 @@ class RedisState:
         self._prefix = f"memkit:{name}:"
         self._ttl = {**LASTS, **(ttl or {})}
         self._note = note
-        self._is_told = False
+        self._reported: set[bool] = set()
+        """Whether the server is away, and whether it refuses what it is sent, as far as that was reported."""
         self._quiet_until = 0.0
         self._tokens: dict[str, bytes] = {}
         """The values of this instance's locks, by the digests of their sessions."""
@@ -284,14 +285,15 @@ class RedisState:
         try:
             answer = ask()
         except redis.RedisError as error:
-            if isinstance(error, redis.ConnectionError | redis.TimeoutError):
+            is_away = isinstance(error, redis.ConnectionError | redis.TimeoutError)
+            if is_away:
                 self._quiet_until = time.monotonic() + QUIET
-            if not self._is_told:
+            if is_away not in self._reported:
                 said = masked(str(error), self._url).rstrip(".")
                 self._note(f"Redis at {self.shown} does not serve: {said}. This goes on, on this machine alone.")
-            self._is_told = True
+            self._reported.add(is_away)
             return None
-        self._is_told = False
+        self._reported.discard(True)  # a server that is full still answers reads
         return answer
 
 
