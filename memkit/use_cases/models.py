@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import MemkitError, NegativeAnswer, Unserved, UsageError
 from memkit.llm.providers import (
+    CONFIGURED,
+    OFF,
     REFERENCE,
     SERVERS,
     WITHOUT_MODELS,
@@ -196,6 +198,8 @@ def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
         kept = [one for one in ("model", "base_url", "key_variable") if workspace.settings[one]]
         if kept and value != workspace.settings["provider"]:
             workspace.notice(f"{', '.join(kept)} stayed as it was; 'memkit setup' chooses all of it together.")
+    if key == "context.summary_model" and value not in (OFF, CONFIGURED):
+        require_provider(str(value).partition(":")[0])
     if key == "key_variable" and value is not None:
         require_variable(str(value))
     if key.startswith("backends.") and not str(value).startswith("$"):

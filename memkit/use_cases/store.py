@@ -473,6 +473,8 @@ class SettingChange:
 
 def _of_many_parts(workspace: Workspace, key: str) -> str:
     """Return advice about a setting that exists but is not a single value: a list, a mapping, or a section."""
+    if key == "format":
+        return "The format is memkit's own: 'memkit migrate' brings the files of a store to the current one."
     inner = [
         item.key for item in workspace.settings if item.key.startswith(f"{key}.") and _changeable(item.key, item.value)
     ]

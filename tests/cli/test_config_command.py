@@ -89,6 +89,8 @@ def test_every_setting_is_explained(store: Path, capsys: pytest.CaptureFixture[s
         ("context.max_tokns", "5", "context.max_tokens"),
         ("context.max_tokens", "many", "context.max_tokens"),
         ("tools", "x", "several parts"),
+        ("format", "3", "memkit migrate"),
+        ("context.summary_model", "opnai:small", "Did you mean 'openai'?"),
     ],
 )
 def test_a_wrong_change_changes_nothing(
@@ -120,6 +122,15 @@ def test_a_setting_is_taken_back(store: Path, capsys: pytest.CaptureFixture[str]
     assert run(["config", "unset", "context.keep_recent", "--store", str(store)]) == 0
     assert "context.keep_recent is not in memkit.yaml." in capsys.readouterr().out
     assert not subprocess.run(["git", "status", "--short"], cwd=store, capture_output=True, check=True).stdout
+
+
+def test_a_duration_beyond_all_dates_keeps_everything(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A setting that nobody can outlive is no error of a talk."""
+    for key in ("recall.ttl", "working.ttl", "checkpoint.ttl", "forget.max_age", "audit.keep"):
+        assert run(["config", "set", key, "99999999999d", "--store", str(store)]) == 0
+
+    for words in (["chat", "--consent", "-p", "My cat is called Tom"], ["memory", "sweep"]):
+        assert run([*words, "--user", "ada", "--store", str(store)]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

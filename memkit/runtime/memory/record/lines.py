@@ -230,8 +230,10 @@ def parse_duration(value: str | int | float) -> float:
 
 def seconds_before(moment: datetime, seconds: float) -> datetime:
     """Return the moment that many seconds earlier, but not before the first year, whatever a setting says."""
-    first = datetime.min.replace(tzinfo=UTC)
-    return moment - timedelta(seconds=min(seconds, (moment - first).total_seconds()))
+    try:
+        return moment - timedelta(seconds=seconds)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 class Decay(NamedTuple):

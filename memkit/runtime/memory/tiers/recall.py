@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..gate.secrets import mask
 from ..interface import Hit
 from ..log.clone import make_private, whole_file
-from ..record.lines import NoSealer, Sealer, parse_time, to_text, utc_now
+from ..record.lines import NoSealer, Sealer, parse_time, seconds_before, to_text, utc_now
 from ..record.record import Record
 from ..words.text import words
 from .fence import ARCHIVE, RECALL
@@ -142,7 +142,7 @@ class RecallMemory:
         self._sealer = sealer or NoSealer()
         self._path = None if path is None else Path(path)
         self._clock = clock
-        self._ttl = timedelta(seconds=ttl)
+        self._ttl = ttl
         self._max_items = max_items
         self._kept: dict[tuple[str, str], list[SessionTurn]] = {}
         self._newest: OrderedDict[str, tuple[TurnFiles | None, NewestTurns]] = OrderedDict()
@@ -309,7 +309,7 @@ class RecallMemory:
         return sorted((turn for turn in turns if turn.at >= oldest and self._is_own(turn)), key=lambda turn: turn.at)
 
     def _oldest(self) -> str:
-        return to_text(self._clock() - self._ttl)
+        return to_text(seconds_before(self._clock(), self._ttl))
 
     def _newest_of(self, user_id: str) -> NewestTurns:
         """Return the newest turns of a user, including those that other processes wrote meanwhile."""
