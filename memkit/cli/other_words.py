@@ -23,7 +23,7 @@ def _tables() -> Iterator[dict[str, str]]:
 
 
 MEANT, TOLD = _tables()
-"""The command that does it → what newcomers type, without ``memkit``; and what to say where no single one does."""
+"""The equivalent command → what newcomers type, without ``memkit``; and advice if no single one is equivalent."""
 
 
 def meant_by(ctx: click.Context, args: Sequence[str]) -> str:

@@ -418,7 +418,7 @@ class MemkitCommand(click.Command):
 def memkit_command(
     name: str, *, cls: type[MemkitCommand] = MemkitCommand, **attrs: Any
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """Return what makes the command ``name`` of a function that is given the ``Front`` first."""
+    """Return a decorator that makes the command ``name`` from a function whose first argument is the ``Front``."""
     return lambda deed: click.command(name, cls=cls, **attrs)(click.pass_obj(deed))
 
 
@@ -428,7 +428,7 @@ class MemkitGroup(click.Group):
     command_class = MemkitCommand
 
     def command(self, *args: Any, **kwargs: Any) -> Callable[[Callable[..., None]], click.Command]:  # type: ignore[override]
-        """Return what adds a function, which is given the ``Front`` first, to the group as a command."""
+        """Return a decorator that adds a function, whose first argument is the ``Front``, to the group as a command."""
         add = super().command(*args, **kwargs)
         return lambda deed: add(click.pass_obj(deed))
 

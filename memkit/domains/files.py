@@ -72,7 +72,7 @@ class StoreDomain:
 
     @cached_property
     def domain(self) -> Domain:
-        """Return what people wrote; raise ``UsageError`` as ``load_domain`` does."""
+        """Return the domain that people wrote; raise ``UsageError`` as ``load_domain`` does."""
         return load_domain(self._path, name=f"{FOLDER}/{self._path.name}", stem=self._path.stem)
 
     @cached_property

@@ -26,7 +26,7 @@ FORMATS: Mapping[str, str] = {
     "csv": "memkit.interchange.plain:read_csv",
     "text": "memkit.interchange.plain:read_text",
 }
-"""Name → ``module:function``, imported when asked for."""
+"""Name → ``module:function``, imported on request."""
 OWNERLESS = ("letta", "claude", "markdown", "basic-memory", "chatgpt", "claude-export", "text")
 """Formats that never say whose memories they hold."""
 LINES = (".jsonl", ".ndjson")

@@ -99,9 +99,9 @@ class ImportSource:
 
 
 Reader = Callable[[ImportSource, Wishes], Iterator[Item]]
-"""Yields what a file of one format holds, in its order.
+"""Yields the items in a file of one format, in order.
 
-It raises ``UsageError`` where the file as a whole is not in this format, or a wish is missing.
+It raises ``UsageError`` if the file as a whole is not in this format, or a wish is missing.
 """
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")

@@ -17,7 +17,7 @@ TEXTS = ("content", "text", "memory", "data", "fact")
 
 
 def read_langgraph(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory an item of a store.
+    """Yield one memory per item of a store.
 
     Raises:
         UsageError: Nobody said whose items these are.

@@ -31,7 +31,7 @@ NOT_OF_THE_USER = ("persona", "system", "skills", "tool_usage_rules")
 
 
 def read_letta(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory a line of each block of core memory."""
+    """Yield one memory per line of each block of core memory."""
     if source.path is not None and source.path.is_dir():
         yield from _folder(source, wishes)
         return

@@ -122,7 +122,7 @@ LARGEST_TEXT = 16 * 1024 * 1024
 
 
 def read_markdown(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory a bullet; what stands around them is no memory."""
+    """Yield one memory per bullet; the text around them is not a memory."""
     with source.opened() as file:
         lists = read_lists(decoded(source.name, file.read(LARGEST_TEXT + 1)))
     name = source.path.name if source.path else "stdin"
@@ -219,7 +219,7 @@ INCLUDE = re.compile(r"@\S+")
 
 
 def read_claude(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory a bullet, and one a paragraph of a topic that has no bullets, of every file by name."""
+    """Yield one memory per bullet, and one per paragraph of a topic without bullets, of every file by name."""
     for page in pages(source):
         if isinstance(page, Passed):
             yield page

@@ -179,7 +179,7 @@ ENDED = {
 
 
 def read_memkit(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield the records of ``source``; what else an export holds is for a restore."""
+    """Yield the records of ``source``; the rest of an export is for a restore."""
     with source.opened() as file:
         events, passed = _events_of(numbered_objects(file))
     with source.opened() as file:

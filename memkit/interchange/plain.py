@@ -23,7 +23,7 @@ TAG = re.compile(r"(?:^|\s)#([\w/-]+)")
 
 
 def read_text(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory a line that says something."""
+    """Yield one memory per line with content."""
     with source.opened() as file:
         text = decoded(source.name, file.read(LARGEST_TEXT + 1))
     name = source.path.name if source.path else "stdin"
@@ -34,7 +34,7 @@ def read_text(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
 
 
 def read_csv(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory a row; ``--map text=COLUMN`` names the column of the text.
+    """Yield one memory per row; ``--map text=COLUMN`` names the column of the text.
 
     Raises:
         UsageError: No column is known as the text.
@@ -83,7 +83,7 @@ def _row(
 
 
 def read_basic_memory(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield the observations of every note, each with what it is about, and its relations as sentences."""
+    """Yield the observations of every note, each with its subject, and its relations as sentences."""
     for page in pages(source):
         if isinstance(page, Passed):
             yield page

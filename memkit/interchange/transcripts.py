@@ -19,7 +19,7 @@ MEMORIES = "memories.json"
 
 
 def read_chatgpt(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory for each statement of the user's in ``conversations.json`` of an export, or its folder."""
+    """Yield one memory for each of the user's statements in ``conversations.json`` of an export, or its folder."""
     place, answered, secret = 0, 0, 0
     for conversation in _conversations(source, "mapping"):
         nodes = conversation["mapping"].values() if isinstance(conversation["mapping"], Mapping) else ()
@@ -39,7 +39,7 @@ def read_chatgpt(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
 
 
 def read_claude_export(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
-    """Yield one memory for each statement of the user's, and what Claude remembers beside ``conversations.json``."""
+    """Yield one memory for each of the user's statements, and Claude's own memories beside ``conversations.json``."""
     place, answered, secret = 0, 0, 0
     for conversation in _conversations(source, "chat_messages"):
         messages = conversation["chat_messages"] if isinstance(conversation["chat_messages"], list) else ()

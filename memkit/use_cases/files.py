@@ -1,4 +1,4 @@
-"""Files that people write: begin one, commit it, and tell its history."""
+"""Files that people write: begin one, commit it, and return its history."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import Part, bumped, next_version, version_key
 
 WRITTEN: Mapping[str, Kind] = {kind.noun: kind for kind in (SKILL, POLICY, DOMAIN)}
-"""What people write, by its noun."""
+"""The kinds of files that people write, by noun."""
 
 # Begin a skill, a policy or a domain.
 
 NAME = "NAME"
-"""In a draft, what it is called."""
+"""The placeholder of the name in a draft."""
 
 
 def draft_text(what: str, name: str) -> str:
@@ -42,12 +42,12 @@ def draft_file(root: Path, kind: Kind, name: str, beside: Mapping[str, str] | No
 
     Args:
         root: The store.
-        kind: What the file is.
+        kind: The kind of file.
         name: Its name.
         beside: Other new files that come with it, by path.
 
     Raises:
-        UsageError: The name is none, or one of the files is there.
+        UsageError: The name is invalid, or one of the files exists.
     """
     path = kind.path(name)
     write_new(root, {path: schema_comment(root, kind.noun) + draft_text(kind.noun, name), **(beside or {})})

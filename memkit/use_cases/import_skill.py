@@ -301,7 +301,7 @@ def _next(ours: str | None, theirs: str | None) -> str | None:
 
 
 def _imported_before(root: Path, path: str, name: str) -> tuple[Mapping[str, Any], str] | None:
-    """Return what the skill said when it was imported last, and the commit of that; None where it never was."""
+    """Return the skill's content at its last import, and that commit; None if it was never imported."""
     git = Git(root)
     if not git.is_repository():
         return None
