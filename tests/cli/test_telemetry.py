@@ -192,6 +192,7 @@ def test_a_request_is_told_with_who_was_asked_for_which_model(exported: Told) ->
         watch(Event("turn_closed", {"message": "Hi"}))
 
     assert [span.name for span in exported.named("chat")] == ["chat gpt-5.4-mini", "chat other"]
+    assert {span.kind for span in exported.named("chat")} == {trace.SpanKind.CLIENT}
     measured = json.loads(exported.reader.get_metrics_data().to_json())
     metrics = measured["resource_metrics"][0]["scope_metrics"][0]["metrics"]
     points = {one["name"]: one["data"]["data_points"] for one in metrics}

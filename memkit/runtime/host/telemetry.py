@@ -132,10 +132,11 @@ class Telemetry:
 
     # ------------------------------------------------------------------ building blocks for turns
 
-    def begin(self, name: str, told: Mapping[str, Any], under: Any = None) -> Any:
-        """Start and return a span below ``under`` or the host's current one."""
+    def begin(self, name: str, told: Mapping[str, Any], under: Any = None, *, is_remote: bool = False) -> Any:
+        """Start and return a span below ``under`` or the host's current one, of what this process does or a server."""
         parent = None if under is None else self._trace.set_span_in_context(under)
-        return self._tracer.start_span(name, context=parent, attributes=told)
+        kind = self._trace.SpanKind.CLIENT if is_remote else self._trace.SpanKind.INTERNAL
+        return self._tracer.start_span(name, context=parent, kind=kind, attributes=told)
 
     def enter(self, span: Any) -> Any:
         """Make a span current in this thread; return the token for ``leave``."""
@@ -213,7 +214,8 @@ class _Turns:
     def _model_asked(self, data: Mapping[str, Any]) -> None:
         if self._turn:
             told = self._by("chat")
-            span = self._telemetry.begin(f"chat {told.get(REQUESTED, '')}".strip(), told, self._turn[0])
+            name = f"chat {told.get(REQUESTED, '')}".strip()
+            span = self._telemetry.begin(name, told, self._turn[0], is_remote=REQUESTED in told)
             self._asked = (span, told, time.perf_counter())
 
     def _model_answered(self, data: Mapping[str, Any]) -> None:
