@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.runtime.loop.agent_loop import AgentLoop
+from memkit.runtime.loop.bound import given_to, problems
 from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.reply import AgentConfig
 from memkit.runtime.loop.tasks import TaskMemory
@@ -27,6 +28,16 @@ CALLS = st.fixed_dictionaries(
         "decisions": st.dictionaries(SHORT, SHORT, max_size=3), "variables": st.dictionaries(SHORT, SHORT, max_size=3),
     },
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("goals", [["find a flat", "pack"], {"find a flat": "open", "pack": "open"}])
+def test_a_plain_list_of_goals_names_open_ones(goals: object) -> None:
+    """As many models write them, whatever the declaration says."""
+    tool = working_memory_tool(TaskMemory(WorkingMemory()))
+    given = given_to(tool, {"task": "move house", "goals": goals})
+
+    assert given is not None and problems(tool.spec.parameters, given) == []
+    assert tool.run(given).splitlines()[1:] == ["goal: find a flat", "goal: pack"]
 
 
 def test_a_task_is_kept_from_its_beginning_to_its_end() -> None:

@@ -81,7 +81,16 @@ def working_memory_tool(tasks: TaskMemory | Tools) -> BoundTool:
         update(own, args)
         return "\n".join(working_lines(own.working))
 
-    return BoundTool(ToolSpec(NAME, ABOUT, {"type": "object", "properties": dict(PROPERTIES)}), keep, replayed=True)
+    spec = ToolSpec(NAME, ABOUT, {"type": "object", "properties": dict(PROPERTIES)})
+    return BoundTool(spec, keep, renamed=_with_open_goals, replayed=True)
+
+
+def _with_open_goals(args: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """Return arguments with a plain list of goals, as many models write it, as goals that are open."""
+    goals = args.get("goals")
+    if not isinstance(goals, list) or not all(isinstance(goal, str) for goal in goals):
+        return args
+    return {**args, "goals": dict.fromkeys(goals, "open")}
 
 
 def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
