@@ -650,5 +650,9 @@ def test_a_variable_holds_the_whole_address() -> None:
     """One that is not set is an error of the environment."""
     assert address("$MEMORY", ARCHIVES, {"MEMORY": "postgresql://h/x"}).url == "postgresql://h/x"
     assert address("$MEMORY", ARCHIVES, {"MEMORY": "files"}).kind == "files"
+    several = "postgresql://ann@one:5432,[::1]:5433/x"
+    assert address("$MEMORY", ARCHIVES, {"MEMORY": several}).url == several
+    with pytest.raises(WrongAddress, match="cannot be"):
+        address("postgresql://ann@one:5432,two:port/x", ARCHIVES)
     with pytest.raises(BackendAway, match="MEMORY is not set"):
         address("$MEMORY", ARCHIVES, {})

@@ -87,7 +87,9 @@ def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, st
         raise WrongAddress(f"{what} is no back end for this. {known}")
     try:
         parts = urlsplit(text)
-        _ = parts.port
+        hosts = parts.netloc.rpartition("@")[2]
+        for host in hosts.split(",") if scheme.lower().startswith("postgres") else [hosts]:
+            _ = urlsplit(f"//{host}").port
         if parts.netloc.count("@") > 1 or "@" in parts.path + parts.query.partition("=")[0] + parts.fragment:
             raise WrongAddress("In a password write %40 for @, %2F for /, %3F for ? and %23 for #.")
     except ValueError:
