@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,84 +10,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memkit.errors import StoreFault, UsageError
-from memkit.store.layout import MANIFEST, parsed
+from memkit.store.layout import MANIFEST, parsed, schema_path
 
-FORMAT = 2
-"""The store format that this version writes; a store with a higher number needs a newer memkit."""
+
+def _defaults(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: said["default"] if "default" in said else _defaults(said["properties"])
+        for name, said in properties.items()
+    }
+
 
 DEFAULT = "default"
 """The origin of a setting that nobody set."""
-DEFAULTS: Mapping[str, Any] = {
-    "name": None,
-    "format": FORMAT,
-    "user": None,
-    "provider": "reference",
-    "model": None,
-    "base_url": None,
-    "key_variable": None,
-    "requests": {
-        "connect": "10s",
-        "first_token": "120s",
-        "between_tokens": "60s",
-        "whole": "10m",
-        "retries": 3,
-        "retry_within": "60s",
-    },
-    "persona": "You are a careful assistant with a long memory. You say where you know things from.",
-    "context": {
-        "max_tokens": 8000,
-        "compress_at": 0.8,
-        "keep_recent": 5,
-        "core_section_limit": 2000,
-        "summary_model": "off",
-    },
-    "turn": {"within": "10m"},
-    "heartbeat": {"most": 5, "within": "30s"},
-    "working": {"max_items": 20, "ttl": "1d"},
-    "recall": {"max_items": 1000, "ttl": "7d", "at_session_start": 3},
-    "conversation": {"max_messages": 50, "summarize_at": 30, "keep": 10},
-    "checkpoint": {"ttl": "1h"},
-    "core": {"sections": {}},
-    "write": {
-        "min_confidence": 0.7,
-        "max_per_session": 10,
-        "require_verification": True,
-        "duplicate_at": 0.9,
-        "contradictions": "open",
-        "contradiction_model": "off",
-        "secrets": "refuse",
-        "personal": "refuse",
-        "contacts": "allow",
-        "transient": "refuse",
-        "hostile": "quarantine",
-        "extract": "auto",
-    },
-    "retrieval": {
-        "per_turn": 5,
-        "min_confidence": 0.7,
-        "constraints_limit": 100,
-        "vectors": "off",
-        "vector_model": "",
-        "vector_floor": 0.6,
-        "floor": 0.15,
-        "weights": {"relevance": 0.5, "confidence": 0.2, "recency": 0.15, "access": 0.1, "task": 0.05},
-    },
-    "forget": {
-        "min_confidence": 0.3,
-        "max_age": "365d",
-        "keep_superseded": "90d",
-        "decay": "0.02 per 30d unused",
-        "min_importance": 0.3,
-    },
-    "consolidate": {"after": "30d", "fewest": 3, "max_importance": 0.5},
-    "importance": 0.5,
-    "skills": {"signatures": "off", "keys": None},
-    "privacy": {"consent": "agent", "long_term": "on", "seal": "off", "key_id": None},
-    "audit": {"keep": "365d"},
-    "backends": {"archive": "files", "working": "files"},
-    "git": {"commit": "batch"},
-    "tools": [],
-}
+DEFAULTS: Mapping[str, Any] = _defaults(json.loads(schema_path("memkit").read_bytes())["properties"])
+"""What each setting is if nobody sets it, as the schema of ``memkit.yaml`` says it beside its meaning."""
+FORMAT: int = DEFAULTS["format"]
+"""The store format that this version writes; a store with a higher number needs a newer memkit."""
 
 WHOLE = {"core.sections"}
 """A mapping whose keys its owner chooses, and which counts as one setting."""
