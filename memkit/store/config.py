@@ -178,7 +178,8 @@ def _converted(text: str, like: Any, variable: str) -> Any:
         if isinstance(like, float):
             return _finite(float(text))
     except (KeyError, ValueError):
-        raise UsageError(f"{variable}={text!r} is no {type(like).__name__}.") from None
+        wanted = {bool: "true or false", int: "a whole number"}.get(type(like), "a number")
+        raise UsageError(f"{variable} must be {wanted}, and is {text!r:.60}.") from None
     return text
 
 

@@ -124,6 +124,17 @@ def test_a_setting_is_taken_back(store: Path, capsys: pytest.CaptureFixture[str]
     assert not subprocess.run(["git", "status", "--short"], cwd=store, capture_output=True, check=True).stdout
 
 
+def test_a_variable_of_the_wrong_kind_says_what_it_takes(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In words of a person, and not the name of a type."""
+    monkeypatch.setenv("MEMKIT_CONTEXT_MAX_TOKENS", "many")
+
+    assert run(["config", "show", "--store", str(store)]) == 2
+
+    assert "MEMKIT_CONTEXT_MAX_TOKENS must be a whole number, and is 'many'." in capsys.readouterr().err
+
+
 def test_a_duration_beyond_all_dates_keeps_everything(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A setting that nobody can outlive is no error of a talk."""
     for key in ("recall.ttl", "working.ttl", "checkpoint.ttl", "forget.max_age", "audit.keep"):
