@@ -168,6 +168,19 @@ def test_two_answers_are_both_shown(archive: ArchivalStore) -> None:
     assert len(reply.citations) == 2
 
 
+def test_each_of_several_things_that_a_question_lists_is_answered(archive: ArchivalStore) -> None:
+    """Seven of them too, though no record is about more than one; not where most of them are unknown."""
+    things = ["kettle", "lamp", "bicycle", "piano", "ladder", "violin", "canoe"]
+    for thing in things:
+        agent_of(archive).step(f"Remember that my {thing} is blue.")
+
+    reply = agent_of(archive).step(f"What about the {', the '.join(things[:-1])} and the {things[-1]}?")
+    unknown = agent_of(archive).step("What about the harp, the flute and the canoe?")
+
+    assert len(reply.citations) == len(things)
+    assert unknown.message.startswith("I do not know")
+
+
 def test_what_nobody_told_is_not_known(archive: ArchivalStore) -> None:
     """A question that memory cannot answer gets no invented answer."""
     agent_of(archive).step("My dog is called Rex.")

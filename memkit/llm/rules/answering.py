@@ -139,6 +139,7 @@ def answer(heard: Heard, sentence: str) -> Script:
         if not fitting and asked.personal:
             # A value may be in a record that shares no word with the question, as in "I'm a nurse".
             fitting = fits(asked, (yield from search("")))
+        fitting = max(fitting, one_for_each(asked, sentence, found), key=len)
         if fitting:
             return " ".join(f"{told(record)}." for record in fitting)
     return (yield from _look_back(heard, asked, sentence))
@@ -163,6 +164,16 @@ def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:
     slot = slot_of(top[0].text) if top else None
     same = [one for one in top[1:] if slot is not None and (other := slot_of(one.text)) and slot.same(other)]
     return [*top[:1], *(same or _next_step(asked, top, found))]
+
+
+def one_for_each(asked: Asked, sentence: str, found: Sequence[Recalled]) -> list[Recalled]:
+    """Return a record about each of several things that a question lists; none unless most of them are known."""
+    parts = [key_words(part) for part in re.split(r",|\band\b", sentence)]
+    listed = {stem(words[-1]) for words in parts if words} & asked.things
+    known = [{thing for thing in listed if thing in key_stems(record.text)} for record in found]
+    if 2 * len(set().union(*known)) <= len(listed):
+        return []
+    return [record for place, record in enumerate(found) if known[place] - set().union(*known[:place])]
 
 
 def _next_step(asked: Asked, top: Sequence[Recalled], found: Sequence[Recalled]) -> list[Recalled]:
