@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -48,6 +49,10 @@ def whole_file(path: Path, *, mode: int = 0o600, beside: Path | None = None) -> 
     if beside is not None and beside.is_dir() and beside.stat().st_dev == path.parent.stat().st_dev:
         scratch = beside / scratch.name
     try:
+        if _is_stream(path):
+            with path.open("wb") as stream:
+                yield stream
+            return
         make_private(path.parent)
         handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
         try:
@@ -61,6 +66,16 @@ def whole_file(path: Path, *, mode: int = 0o600, beside: Path | None = None) -> 
             scratch.unlink(missing_ok=True)
     except OSError as error:
         raise EnvironmentFault(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path is a device, a pipe or the name of an open file: root could replace ``/dev/null``."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    named = stat.S_ISLNK(mode) and path.parent in (Path("/dev"), Path("/dev/fd"))
+    return named or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
 
 
 def make_user_only(folder: Path) -> None:
