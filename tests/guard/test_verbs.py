@@ -66,3 +66,18 @@ def test_a_verb_that_is_no_list_of_words_is_said(verb: object) -> None:
     with pytest.raises(Exception, match="verb") as caught:
         decided("x", verb=verb)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("args", "decision"),
+    [
+        (["delete", "pod", "x"], "ask"), ("delete pod x", "ask"), (["get", "pods"], "allow"),
+        ({"flags": ["delete"]}, "allow"),
+    ],
+)  # fmt: skip
+def test_a_tool_that_is_called_like_a_program_is_given_its_arguments_alone(args: object, decision: str) -> None:
+    """As a line, as a list, or in a form that is no command; one of them changes nothing for the next."""
+    match = {"tool_kind": ["shell"], "args.command": {"shell": {"program": ["kubectl"], "args": ["delete"]}}}
+    guard = Guard([POLICY | {"match": match}])
+
+    assert [guard.decide("kubectl", {"args": args}, {}).decision for _ in range(2)] == [decision] * 2

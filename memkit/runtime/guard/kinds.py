@@ -213,8 +213,7 @@ def commands_in(call: Call) -> tuple[list[tuple[str, JSON]], bool]:
     if languages := _languages_of(call):
         found = list(_under_known_names(call.args, "args", 0, _CODE_KEYS)) or [*call.args.items()]
         return [(name, given) for name, value in found for given in _as_code(languages, value)], True
-    named = re.match(_NAMED_CLIENT, call.tool)
-    client = named.group(1).lower() if named else ""
+    client = _client_of(call.tool)
     for keys in (_COMMAND_KEYS, _BESIDE, _INPUT_KEYS) if client else (_COMMAND_KEYS, _INPUT_KEYS):
         if found := list(_under_known_names(call.args, "args", 0, keys)):
             return [*found, *((name, _told(client, value)) for name, value in found if client)], True
@@ -222,6 +221,12 @@ def commands_in(call: Call) -> tuple[list[tuple[str, JSON]], bool]:
 
 
 @lru_cache(maxsize=1024)
+def _client_of(tool: str) -> str:
+    """Return the program that a tool's name names, such as ``git``; empty if it names none."""
+    found = re.match(_NAMED_CLIENT, tool)
+    return found.group(1).lower() if found else ""
+
+
 def _told(client: str, value: JSON) -> JSON:
     """Return the command line of a client that is given only its arguments."""
     if isinstance(value, str):
