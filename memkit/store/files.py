@@ -69,13 +69,12 @@ def whole_file(path: Path, *, mode: int = 0o600, beside: Path | None = None) -> 
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path is a device, a pipe or the name of an open file: root could replace ``/dev/null``."""
+    """Return whether a path is a device or the name of an open file: as root, a file could replace ``/dev/null``."""
     try:
         mode = path.lstat().st_mode
     except OSError:
         return False
-    named = stat.S_ISLNK(mode) and path.parent in (Path("/dev"), Path("/dev/fd"))
-    return named or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+    return stat.S_ISCHR(mode) or (stat.S_ISLNK(mode) and path.parent in (Path("/dev"), Path("/dev/fd")))
 
 
 def make_user_only(folder: Path) -> None:
