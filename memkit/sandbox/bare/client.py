@@ -112,10 +112,10 @@ class CallLine:
         """Return the wait status and the processor time of an ended process, None if they are not reported."""
         if self.leash < 0:
             return None
-        ready, _, _ = select.select([self.leash], [], [], _STATUS)
         try:
+            ready, _, _ = select.select([self.leash], [], [], _STATUS)
             status, seconds, _largest = END.unpack(os.read(self.leash, END.size)) if ready else END.unpack(b"")
-        except struct.error:
+        except (struct.error, OSError, ValueError):  # the last two where another thread closes it meanwhile
             return None
         return status, seconds
 
