@@ -23,6 +23,7 @@ from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.archive.reader import NOBODY
 from memkit.runtime.memory.gate.secrets import mask
+from memkit.runtime.memory.record.lines import ArchiveError, InvalidRecord
 from memkit.serving.page.deeds import DEEDS, Done, say
 from memkit.serving.page.memory_rooms import picture
 from memkit.serving.page.room import Room
@@ -154,7 +155,10 @@ class Site:
             template = "record" if room.name == "memory" and name is not None else room.name
             return render(template, visit, {**shown, **(more or {})}, room=room, message=said)
 
-        page = await (self._at_desk(look) if room.at_desk else anyio.to_thread.run_sync(look))
+        try:
+            page = await (self._at_desk(look) if room.at_desk else anyio.to_thread.run_sync(look))
+        except InvalidRecord as error:  # read while another process rewrites its shard: no fault of the visitor
+            raise ArchiveError(f"{error} If it stays so, 'memkit fsck' says more.") from error
         return _html(page)
 
     def _failed(self, error: Exception, visit: Visit | None) -> Response:
