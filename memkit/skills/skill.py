@@ -196,7 +196,7 @@ def _searchable(skill: Skill) -> str:
     return " ".join([skill.name, skill.name, skill.description, *skill.when_to_use, *examples, *skill.steps])
 
 
-SHORT = 60
+SHORT = 50
 """Characters of a description in a list of many skills; when to use one matters more there."""
 
 

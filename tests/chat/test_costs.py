@@ -127,12 +127,13 @@ def test_the_estimate_counts_what_goes_over_the_wire_too_high_rather_than_too_lo
 def test_an_empty_conversation_of_a_fresh_store_costs_little(
     store: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: TokenCounter
 ) -> None:
-    """Messages and tools of the first request are 1,500 tokens of JSON."""
+    """Messages and tools of the first request are 1,500 tokens of JSON, in the form of Chat Completions."""
     asked: list[dict[str, Any]] = []
 
     def complete(self: ReferenceModel, messages: Any, tools: Any) -> Completion:
         told = [{"name": one.name, "description": one.description, "parameters": one.parameters} for one in tools]
-        asked.append({"messages": list(messages), "tools": told})
+        wire = [{"type": "function", "function": tool} for tool in told]
+        asked.append({"messages": list(messages), "tools": wire})
         return Completion("Hello!")
 
     monkeypatch.setattr(ReferenceModel, "complete", complete)

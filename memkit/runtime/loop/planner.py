@@ -14,7 +14,7 @@ from .interface import JSON, LoopError, TokenCounter, ToolSpec
 
 LISTED = 20
 """The most skills that a prompt lists."""
-LONGEST = 150
+LONGEST = 120
 """The most characters of a skill's line."""
 SHARE = 0.05
 """Share of the prompt's budget for the list of skills."""
@@ -74,7 +74,7 @@ def skills_section(procedures: Procedures, budget: int, count: TokenCounter) -> 
         lines.append(skill.line)
     left = len(known) - len(lines)
     more = [f"({left} more: skill_search finds them.)"] if left else []
-    return "\n".join(["Skills; before you follow one, read it with skill_show:", *lines, *more]) if known else ""
+    return "\n".join(["Skills; read one with skill_show before you follow it:", *lines, *more]) if known else ""
 
 
 def skill_tools(procedures: Procedures) -> list[BoundTool]:
@@ -95,7 +95,7 @@ def skill_tools(procedures: Procedures) -> list[BoundTool]:
 
     return [
         BoundTool(_spec("skill_search", "Find a skill; without words, list all.", "query"), search),
-        BoundTool(_spec("skill_show", "Read a skill before you follow it.", "name"), show),
+        BoundTool(_spec("skill_show", "Read a skill.", "name"), show),
     ]
 
 

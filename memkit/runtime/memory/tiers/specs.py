@@ -45,8 +45,8 @@ INSERT = "archival_memory_insert"
 SPECS: tuple[dict[str, Any], ...] = (
     _tool(
         INSERT,
-        "Remember one statement for good, as soon as the user says or corrects something that matters in later "
-        "sessions. No passwords, keys or card numbers, small talk, passing states, nor what you recalled.",
+        "Remember what matters in later sessions, as soon as the user says or corrects it. No secrets, small talk, "
+        "passing states or recalled text.",
         ("text",),
         text=_text("One fact, understandable on its own."),
         tags={"type": "array", "items": {"type": "string"}},
@@ -55,12 +55,12 @@ SPECS: tuple[dict[str, Any], ...] = (
     ),
     _tool(
         "archival_memory_search",
-        "Look in long-term memory before you answer what depends on the user, earlier sessions or decisions. Cite the "
-        "ids you use.",
+        "Look in long-term memory before you answer what depends on the user or earlier sessions, or say that you do "
+        "not know.",
         ("query",),
         query=_text("Without words, the newest are listed."),
         top_k=TOP_K,
-        type={"type": "string", "description": "Such as goal."},
+        type={"type": "string"},
         as_of=_text("What was true on this day."),
     ),
     _tool(
