@@ -405,7 +405,7 @@ def test_without_an_endpoint_nothing_of_it_is_loaded(store: Path) -> None:
 
 def test_a_generated_project_tells_as_much(exported: Told, tmp_path: Path) -> None:
     """By the same rooms, with the API alone."""
-    from memkit.runtime.host.telemetry import traced
+    from memkit.runtime.host.telemetry import accounted, traced
     from memkit.runtime.loop.core import AgentConfig, Host, MemGPTAgent
     from memkit.runtime.memory.main import ArchivalStore, Draft, Origin
 
@@ -413,9 +413,8 @@ def test_a_generated_project_tells_as_much(exported: Told, tmp_path: Path) -> No
     telemetry = told.telemetry()
     assert telemetry
     archive = ArchivalStore(observe=telemetry.account)
-    agent = MemGPTAgent(
-        archival_store=archive, config=AgentConfig(user_id="ada"), host=traced(Host(observe=kept.append), "tiny")
-    )
+    host = traced(accounted(Host(observe=kept.append)), "openai", "tiny")
+    agent = MemGPTAgent(archival_store=archive, config=AgentConfig(user_id="ada"), host=host)
     archive.offer(Draft("Ada's dog is called Rex"), Origin("user", "ada"))
     agent.step("Hello!")
     agent.step("What is my dog called?")
@@ -423,3 +422,40 @@ def test_a_generated_project_tells_as_much(exported: Told, tmp_path: Path) -> No
     assert len(exported.named("invoke_agent")) == 2 and exported.named("create_memory")
     assert {(span.attributes or {})["gen_ai.request.model"] for span in exported.named("invoke_agent")} == {"tiny"}
     assert [event["event"] for event in kept if event["event"] in ("retrieved", "recall_skipped")]
+
+
+@pytest.mark.parametrize(("vendor", "provider"), [("ANTHROPIC", "anthropic"), ("OPENAI", "openai"), (None, "openai")])
+def test_a_generated_project_names_who_answers(
+    exported: Told, tmp_path: Path, vendor: str | None, provider: str
+) -> None:
+    """By the vendor whose protocol its target speaks, on turns, requests and their measurements."""
+    from contextlib import closing
+
+    from memkit.runtime.host import endpoints
+    from memkit.runtime.host.rooms import open_rooms
+    from memkit.runtime.host.settings import Project, load_settings
+    from memkit.runtime.loop.core import Completion
+    from memkit.runtime.testing.trial import material
+
+    class Model:
+        def complete(self, messages: Any, tools: Any) -> Completion:
+            return Completion("Hello.")
+
+    for name, content in material.files(tmp_path, {"tools": ["archival_memory_search"]}).items():
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+    project = Project("tester", "small", tmp_path, tmp_path, "none")
+    rooms = open_rooms(load_settings(project, {"MEMORY_DIR": str(tmp_path / "store")}), "ada", "one")
+    spoken = getattr(endpoints, vendor) if vendor else None
+    with closing(rooms), closing(rooms.session(Model(), vendor=spoken)) as session:
+        session.step("Hello!")
+
+    spans = [*exported.named("invoke_agent"), *exported.named("chat")]
+    assert [(span.attributes or {}).get("gen_ai.provider.name") for span in spans] == [provider] * 2
+    measured = json.loads(exported.reader.get_metrics_data().to_json())
+    (scope,) = measured["resource_metrics"][0]["scope_metrics"]
+    spent = next(one for one in scope["metrics"] if one["name"] == "gen_ai.client.operation.duration")
+    assert {
+        point["attributes"].get("gen_ai.provider.name")
+        for point in spent["data"]["data_points"]
+        if point["attributes"]["gen_ai.operation.name"] in ("invoke_agent", "chat")
+    } == {provider}

@@ -144,8 +144,16 @@ class Rooms:
         values = self.settings.values
         return Persona(name=str(values["name"]), description=str(values["persona"]))
 
-    def agent(self, model: Any) -> AgentLoop:
-        """Return the agent over these rooms, for a model, or for an SDK that runs model and tools itself."""
+    def agent(self, model: Any, vendor: Vendor | None = OPENAI) -> AgentLoop:
+        """Return the agent over these rooms, for a model, or for an SDK that runs model and tools itself.
+
+        Telemetry names ``vendor`` as who answers; None stands for a server that speaks a protocol of OpenAI's.
+        """
+        host = self.host
+        if "opentelemetry" in sys.modules:
+            from .telemetry import traced
+
+            host = traced(host, (vendor or OPENAI).name.lower(), self.settings.model)
         memory = VirtualContextMemory(
             main=self.main,
             archive=self.archive,
@@ -154,7 +162,7 @@ class Rooms:
             durable=self.consent.granted,
         )
         agent = AgentLoop(
-            memory, model=model, toolbox=self.toolbox, persona=self.persona, config=self.config, host=self.host
+            memory, model=model, toolbox=self.toolbox, persona=self.persona, config=self.config, host=host
         )
         agent.working.max_items = self.settings.limits.working.max_items
         return agent
@@ -169,7 +177,7 @@ class Rooms:
             SessionInUse: Another process has the session open.
             JournalError: Its journal is damaged.
         """
-        granted, agent = self.consent.granted, self.agent(model)
+        granted, agent = self.consent.granted, self.agent(model, vendor)
         limits = self.settings.limits
         sums_up, draws = limits.context.summary_model != "off", limits.write.extract == "auto"
         side = self._side_model(agent, vendor) if sums_up or draws else None
@@ -226,9 +234,9 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
     """Open everything that a turn needs; without a user nothing is stored or recalled long-term."""
     limits, told = settings.limits, None
     if "opentelemetry" in sys.modules:  # the program uses OpenTelemetry; others do not pay for loading it
-        from .telemetry import telemetry, traced
+        from .telemetry import accounted, telemetry
 
-        host, told = traced(host, settings.model), telemetry()
+        host, told = accounted(host), telemetry()
     if user is not None:
         with suppress(OSError):  # the code that writes there reports why it cannot
             settings.memory_folder.mkdir(parents=True, exist_ok=True)  # a clone is identified by its folder

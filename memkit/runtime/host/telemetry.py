@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -56,8 +57,8 @@ def telemetry() -> Telemetry | None:
         return None
 
 
-def traced(host: Host, model: str) -> Host:
-    """Return ``host`` with its turns also reported to OpenTelemetry, as turns with ``model``."""
+def accounted(host: Host) -> Host:
+    """Return ``host`` with the account of what happens also reported to OpenTelemetry."""
     told = telemetry()
     if told is None:
         return host
@@ -68,7 +69,13 @@ def traced(host: Host, model: str) -> Host:
         if keeps is not None:
             keeps(event)
 
-    return Host(host.approve, host.settle, host.listen, observe, told.watcher(lambda: {REQUESTED: model}))
+    return replace(host, observe=observe)
+
+
+def traced(host: Host, provider: str, model: str) -> Host:
+    """Return ``host`` with its turns also reported to OpenTelemetry, as turns with ``model`` of ``provider``."""
+    told = telemetry()
+    return host if told is None else replace(host, watch=told.watcher(lambda: {PROVIDER: provider, REQUESTED: model}))
 
 
 class Telemetry:
@@ -204,7 +211,7 @@ class _Turns:
             self._telemetry.end(span, named("execute_tool"), began, error or "abandoned")
         self._asked, self._calls = None, {}
         self._telemetry.leave(turn[1])
-        self._telemetry.end(turn[0], named("invoke_agent"), turn[2], error)
+        self._telemetry.end(turn[0], self._by("invoke_agent"), turn[2], error)
 
     def _by(self, operation: str) -> dict[str, str]:
         """Return the attributes of an operation: its name and, if known, the provider and model."""

@@ -17,6 +17,6 @@ def open_conversation(rooms: Rooms) -> Iterator[AgentConversation]:
     """Open the conversation of ``rooms``, with the turns of its session back in the prompt."""
     with (
         MessagesModel(endpoint_of(rooms.settings, ANTHROPIC)) as model,
-        closing(rooms.session(model)) as session,
+        closing(rooms.session(model, vendor=ANTHROPIC)) as session,
     ):
         yield session
