@@ -151,6 +151,25 @@ def test_a_statement_told_again_counts_more() -> None:
     assert semantic.search("tea")[0].times == 2
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Bob likes Ada", "Ada likes Bob"),
+        ("The night train goes from Oslo to Bergen", "The night train goes to Oslo from Bergen"),
+        ("The backup of the main database starts at 3 nightly", "The backup of the main database starts at 4 nightly"),
+        ("Ada does well without C++", "Ada does well without C"),
+    ],
+)
+def test_other_words_or_another_order_are_another_statement(one: str, other: str) -> None:
+    """Neither is lost to the other, and each is forgotten alone."""
+    known = SemanticMemory()
+    known.learn(one)
+    known.learn(other)
+
+    assert [(kept.text, kept.times) for kept in known.statements] == [(one, 1), (other, 1)]
+    assert [kept.text for kept in known.forget(one)] == [one] and [kept.text for kept in known.statements] == [other]
+
+
 @pytest.mark.parametrize("importance", [-0.1, 2, float("nan"), "high"])
 def test_an_importance_that_is_no_share_is_refused(importance: Any) -> None:
     """What nothing could be ranked by is not kept."""

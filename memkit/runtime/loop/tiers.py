@@ -342,9 +342,6 @@ def _is_message(one: Any) -> bool:
 
 # Semantic memory: general knowledge, each statement with its importance.
 
-ALIKE = 0.8
-"""Share of common words at which two statements count as the same."""
-
 
 @dataclass(frozen=True)
 class Statement:
@@ -383,7 +380,7 @@ class SemanticMemory:
             raise LoopError("There is no statement to keep. Hand in its text.")
         _check_importance(importance)
         for place, known in enumerate(self.statements):
-            if likeness(known.text, text) >= ALIKE:
+            if same_wording(known.text, text):
                 kept = replace(known, importance=max(known.importance, importance), times=known.times + 1)
                 self.statements[place] = kept
                 return kept
@@ -402,7 +399,7 @@ class SemanticMemory:
     def forget(self, text: str | Statement) -> list[Statement]:
         """Drop and return the statements that say the same as ``text`` or as a statement returned earlier."""
         said = _wording(text)
-        dropped = [known for known in self.statements if likeness(known.text, said) >= ALIKE]
+        dropped = [known for known in self.statements if same_wording(known.text, said)]
         self.statements = [known for known in self.statements if known not in dropped]
         self._vectors = {
             known.text: self._vectors[known.text] for known in self.statements if known.text in self._vectors
@@ -417,7 +414,7 @@ class SemanticMemory:
         _check_importance(importance)
         said = _wording(text)
         for place, known in enumerate(self.statements):
-            if likeness(known.text, said) >= ALIKE:
+            if same_wording(known.text, said):
                 self.statements[place] = replace(known, importance=importance)
                 return self.statements[place]
         raise LoopError(f"Nothing known says {said!r:.60}. Add it first.")
@@ -466,11 +463,11 @@ def _check_importance(importance: float) -> None:
         raise LoopError(f"importance {importance!r:.60} is not a number from 0 to 1.")
 
 
-def likeness(one: str, other: str) -> float:
-    """Return the share of words that two statements have in common.
+def same_wording(one: str, other: str) -> bool:
+    """Return whether two statements say the same words in the same order; case and a full stop are ignored.
 
-    >>> likeness("Ada likes tea", "Ada likes tea a lot"), likeness("Ada likes tea", "")
-    (0.75, 0.0)
+    >>> same_wording("Bob likes  Ada.", "bob likes Ada"), same_wording("Bob likes Ada", "Ada likes Bob")
+    (True, False)
     """
-    first, second = words(one), words(other)
-    return len(first & second) / len(first | second) if first | second else 0.0
+    flat, against = (" ".join(text.casefold().split()).rstrip(".! ") for text in (one, other))
+    return flat == against
