@@ -43,7 +43,7 @@ _IN_ARCHIVE, _ELSEWHERE = f"{ARCHIVE}/", "./"
 class History:
     """Maps old objects to new ones; ``kept`` holds those that are copied unchanged."""
 
-    def __init__(self, read: Read, add: Add, remainder: Remainder) -> None:
+    def __init__(self, read: Read, add: Add, remainder: Remainder, gone: Iterable[str] = ()) -> None:
         self.kept: set[str] = set()
         self.commits: dict[str, str] = {}
         """Old id to new id of every commit."""
@@ -57,7 +57,7 @@ class History:
         self._trees: dict[tuple[str, str], str | None] = {}
         self._blobs: dict[tuple[str, str], str | None] = {}
         self._tags: dict[str, str | None] = {}
-        self._gone = set[str]()
+        self._gone = set(gone)
         """Links of removed or relinked lines; a tree's months come before its heads, which may name them."""
 
     def commit(self, id: str) -> str:
@@ -281,12 +281,19 @@ class Rebuilt:
         }  # fmt: skip
 
 
-def rebuild(old: Repository, folder: Path, remainder: Remainder) -> Rebuilt:
-    """Create the repository ``folder`` with the history, refs, stash and index of ``old``, without the person."""
+def rebuild(old: Repository, folder: Path, remainder: Remainder, gone: Iterable[str] = ()) -> Rebuilt:
+    """Create the repository ``folder`` with the history, refs, stash and index of ``old``, without the person.
+
+    Args:
+        old: The repository.
+        folder: The place of the new one.
+        remainder: Decides what stays.
+        gone: Links of lines that go elsewhere, such as on a server; no file of heads names them any more.
+    """
     new = _initialised(folder, old.algorithm())
     pack = folder / "objects" / "pack" / "tmp_erase"
     with old.git.reader() as reader, PackWriter(pack, old.algorithm()) as writer:
-        history = History(reader.read, writer.add, remainder)
+        history = History(reader.read, writer.add, remainder, gone)
         builder = _Builder(old, new, history, remainder)
         builder.rewrite()
     _take_in(old, new, pack, len(writer), history.kept)

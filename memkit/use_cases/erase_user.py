@@ -15,7 +15,7 @@ from memkit import __version__
 from memkit.errors import EnvironmentFault, MemkitError, NegativeAnswer, StoreNotFound, UsageError
 from memkit.generate.runtime_wheel import runtime_files
 from memkit.generate.targets import installed_source
-from memkit.privacy.belonging import ARCHIVE, Subject, holds_lines, objects_in
+from memkit.privacy.belonging import ARCHIVE, Belonging, Subject, holds_lines, objects_in
 from memkit.privacy.journal import NOTHING_FOUND, ErasureJournal, Unproven
 from memkit.privacy.needles import KeptNeedles, Shipped
 from memkit.privacy.rebuilding import Rebuilt, rebuild
@@ -35,7 +35,7 @@ from memkit.privacy.survey import Survey, stores_inside
 from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.index.steps import SeveralCalled
-from memkit.runtime.memory.log.clone import cache_folder, lock_file, state_folder
+from memkit.runtime.memory.log.clone import cache_folder, lock_file
 from memkit.runtime.memory.log.log import Witness, claimed_link
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, locked, shard_name
 from memkit.runtime.memory.record.lines import JSON, decode_line, new_id, shown
@@ -328,7 +328,8 @@ def _change(
     with journal.preparing(top):
         server, barred = workspace.server, 0
         wanted: dict[Path, Content] = {change.path: change.content for change in survey.file_changes}
-        wanted |= heads_without(workspace.root, _tips_that_go(workspace.root, wanted))
+        gone = _links_that_go(server.held(survey.user_id), survey.belonging) if server else set[str]()
+        wanted |= heads_without(workspace.root, _tips_that_go(workspace.root, wanted) | gone)
         events = burials(
             workspace.keys.store_key(), survey.user_id, survey.census.values, now=workspace.clock(), new_id=new_id
         )
@@ -339,7 +340,7 @@ def _change(
             require_writable_inside(workspace.root, path)
             staged[path] = journal.stage(len(staged), content, like=path)
             barred += lines
-        rebuilt = rebuild(repository, journal.new_repository, survey.remainder) if repository else None
+        rebuilt = rebuild(repository, journal.new_repository, survey.remainder, gone) if repository else None
         removed = Counter(owed["removed"])
         removed.update(survey.removed() | (rebuilt.counts() if rebuilt else {}))
         went_with_key = was_sealed and not (rebuilt and (rebuilt.cleaned or rebuilt.renamed))
@@ -357,12 +358,7 @@ def _change(
         Witness(workspace.root).forget()  # the removed lines are not missing
         journal.change()
     if server:
-        tips = tips_of_heads(workspace.root)
-        before = _links_in(server.held(survey.user_id), tips)
         server.erase(survey.user_id, survey.belonging.owns, Witness(workspace.root).relinking_key)
-        for path, content in heads_without(workspace.root, before - _links_in(server.held(survey.user_id), tips)):
-            require_writable_inside(workspace.root, path)
-            write_whole(path, content, beside=state_folder(workspace.root))
         workspace.archive.drop_index()
         workspace.archive.bury(survey.user_id, survey.census.values)
     if workspace.shared is not None:
@@ -399,6 +395,12 @@ def _with_tombstones(
         lines += 1
     if lines:
         yield path, bytes(content), lines
+
+
+def _links_that_go(served: Iterable[bytes], belonging: Belonging) -> set[str]:
+    """Return the links of the lines on a server that it deletes or links anew."""
+    objects = ((text, data) for line in served for text, data in objects_in(line))
+    return {claimed_link(data).hex() for text, data in objects if belonging.owns(data) or text in belonging.relinked}
 
 
 def _tips_that_go(root: Path, wanted: Mapping[Path, Content]) -> set[str]:

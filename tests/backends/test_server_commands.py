@@ -241,6 +241,45 @@ def test_an_erasure_covers_the_server_and_names_what_it_cannot_prove(
     assert "left to others" in told
 
 
+def test_an_erasure_covers_the_heads_of_every_branch(memkit: Memkit, store: Path, url: str, owner: str) -> None:
+    """No commit of any branch keeps a head of a line that was erased or relinked, and fsck is content on each."""
+    remembered(memkit)
+    assert move(memkit, url)[0] == 0
+
+    def git(*words: str) -> str:
+        asked = ["git", "-C", str(store), "-c", "user.name=A", "-c", "user.email=a@b", *words]
+        return subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+
+    def tips() -> set[str]:
+        """Return the links that heads in any commit of any branch point to."""
+        texts = git("log", "--all", "-p", "--full-history", "-m", "--format=", "--", "archive/heads")
+        return set(re.findall(r'"tip": "([0-9a-f]+)"', texts))
+
+    def links() -> set[str]:
+        with psycopg.connect(owner) as connection:
+            lines = connection.execute("SELECT line FROM memkit.lines").fetchall()
+        return {json.loads(line)["link"].partition(".")[2] for (line,) in lines}
+
+    assert memkit("commit")[0] == 0
+    git("checkout", "-q", "-b", "trial")
+    for text, user, scope in (("Ann has a cat", "ann", "user"), ("The lift is broken", "bob", "shared")):
+        assert memkit("memory", "add", text, "--user", user, "--scope", scope)[0] == 0
+        assert memkit("commit")[0] == 0
+    git("checkout", "-q", "main")
+    before = links()
+    assert tips() <= before
+
+    assert memkit("memory", "erase", "--user", "ann", "--yes")[0] == 1
+
+    assert before - links() and tips()
+    assert not tips() & (before - links())
+    for branch in ("main", "trial"):
+        git("checkout", "-q", branch)
+        assert memkit("fsck")[0] == 0, branch
+        assert memkit("fsck", "--heads", str(store / "archive" / "heads"))[0] == 0, branch
+        assert git("status", "--porcelain") == ""
+
+
 def test_upkeep_goes_on(memkit: Memkit, store: Path, url: str) -> None:
     """Snapshots on a branch that can be looked back to, consolidation, blame, sweep, statistics and a rebuilt index."""
     ids = remembered(memkit)
