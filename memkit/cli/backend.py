@@ -23,7 +23,8 @@ def status(front: Front) -> None:
 
     archive, working = backend_status(front.workspace)
     where = {"kind": archive.kind, "url": archive.url, "records": archive.records, "heads": archive.heads}
-    ok = working.fault is None
+    faults = [tier.fault for tier in (archive, working) if tier.fault]
+    ok = not faults
     data = {"archive": where, "working": {"kind": working.kind, "url": working.url}, "ok": ok}
     lines = [
         ListRow(
@@ -32,7 +33,7 @@ def status(front: Front) -> None:
         ),
         ListRow(ListCell("working", "aside"), ListCell(_place(working))),
     ]
-    findings = [diagnostic(fault.code, str(fault))] if (fault := working.fault) else []
+    findings = [diagnostic(fault.code, str(fault)) for fault in faults]
     for code, tier in (("role", archive), ("eviction", working)):
         if tier.remark:
             findings.append(diagnostic(code, tier.remark, severity="warning"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
@@ -49,11 +49,14 @@ def backend_status(workspace: Workspace) -> tuple[TierPlace, TierPlace]:
     archive = workspace.archive
     heads = {writer: {"count": head["count"], "root": head["root"]} for writer, head in archive.own_heads().items()}
     log: Any = archive.log
-    place = (
-        TierPlace(where.kind, where.shown, log.count(), heads, remark=log.remark())
-        if where.url
-        else TierPlace(where.kind, None, archive.record_count(), heads)
-    )
+    if where.url:
+        place = TierPlace(where.kind, where.shown, log.count(), heads, remark=log.remark())
+        try:
+            log.require_rights()
+        except ArchiveError as error:
+            place = replace(place, fault=error)
+    else:
+        place = TierPlace(where.kind, None, archive.record_count(), heads)
     return place, _working_place(place_of(workspace, "working"))
 
 

@@ -452,6 +452,25 @@ def test_a_role_that_should_not_serve_is_remarked(
     assert all(why in one["message"] and "MIGRATE" in one["message"].upper() for one in data["diagnostics"])
 
 
+@pytest.mark.parametrize("right", ["INSERT ON memkit.lines", "UPDATE ON memkit.chains", "DELETE ON memkit.changes"])
+def test_a_right_that_the_role_lacks_is_named(memkit: Memkit, url: str, owner: str, right: str) -> None:
+    """Status reads all the same, says what is missing and who grants it, and is not content."""
+    remembered(memkit)
+    assert move(memkit, url)[0] == 0
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"REVOKE {right} FROM app")
+
+    code, data, _ = memkit("backend", "status", "--json")
+
+    assert (code, data["ok"], data["data"]["ok"], data["data"]["archive"]["records"]) == (1, False, False, 5)
+    (told,) = data["diagnostics"]
+    assert (told["code"], told["severity"]) == ("backend_unfit", "error")
+    assert f"it lacks {right}." in told["message"] and "memkit backend migrate" in told["message"]
+    assert told["message"] in memkit("backend", "status")[1]
+    assert memkit("backend", "migrate", "--url", owner, "--role", "app")[0] == 0
+    assert memkit("backend", "status")[0] == 0
+
+
 def test_an_owner_who_serves_is_remarked(memkit: Memkit, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Row-level security is forced on the owner, who may end it with one statement."""
     with psycopg.connect(owner, autocommit=True) as connection:

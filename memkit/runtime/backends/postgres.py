@@ -40,8 +40,8 @@ from ..memory.log.shards import checked_writer, clone_name, locked
 from ..memory.record.lines import EMPTY, JSON, ArchiveError, InvalidRecord, decode_line, encode_line
 from ..memory.record.record import SHARED, SHARING, corpus_of
 from .interface import BackendAway, BackendUnfit, Instance
-from .postgres_server import LOCK_SECONDS, MEANWHILE, PostgresServer
-from .schema import LISTING, SCHEMA, SETTING, has_vectors, served_by
+from .postgres_server import LOCK_SECONDS, MEANWHILE, PostgresServer, unusable
+from .schema import LISTING, SCHEMA, SETTING, has_vectors, rights_missing, served_by
 
 if TYPE_CHECKING:
     from .postgres_vectors import PostgresVectors
@@ -206,6 +206,11 @@ class PostgresLog:
     def remark(self) -> str:
         """Return what a person may want to change about the serving role."""
         return self.asked(served_by)
+
+    def require_rights(self) -> None:
+        """Raise ``BackendUnfit`` if the serving role may not do all that serving takes."""
+        if missing := self.asked(rights_missing):
+            raise BackendUnfit(unusable(self.shown, f"it lacks {', '.join(missing)}."))
 
     def extent(self) -> list[tuple[str, str, int, int]]:
         """Return user, writer, size and epoch of every chain."""

@@ -175,10 +175,7 @@ class PostgresServer:
             case errors.DiskFull() | errors.OutOfMemory():
                 return StoreFull(f"The server at {self.shown} has no room: {said} Nothing was stored.")
             case errors.InsufficientPrivilege():
-                return BackendUnfit(
-                    f"The role may not use the tables at {self.shown}: {said} "
-                    "Their owner grants that: memkit backend migrate --url OWNER_URL --role ROLE."
-                )
+                return BackendUnfit(unusable(self.shown, said))
             case psycopg.OperationalError() | psycopg.InterfaceError():
                 return ConnectionLost(
                     said, may_come=isinstance(error, errors.AdminShutdown) or bool(_COMING.search(said))
@@ -186,6 +183,14 @@ class PostgresServer:
             case psycopg.DataError():
                 return InvalidRecord(f"PostgreSQL cannot keep this: {said}")
         return BackendUnfit(f"The database at {self.shown} does not fit: {said}")
+
+
+def unusable(shown: str, why: str) -> str:
+    """Return what to say of a role that may not use the tables, or not all of them."""
+    return (
+        f"The role may not use the tables at {shown}: {why} "
+        "Their owner grants that: memkit backend migrate --url OWNER_URL --role ROLE."
+    )
 
 
 class _PooledConnection(psycopg.Connection[Any]):

@@ -77,13 +77,14 @@ _VECTORS = [
 ]
 MANY, WIDEST = 50_000, 2_000
 """Users with more records get a nearest-neighbour index; it cannot hold longer vectors."""
-_GRANTS = (
-    "USAGE ON SCHEMA memkit",
-    "SELECT, INSERT, DELETE ON memkit.lines",
-    "SELECT, INSERT, UPDATE, DELETE ON memkit.chains",
-    "SELECT, INSERT, UPDATE, DELETE ON memkit.changes",
-    "SELECT, UPDATE ON memkit.store",
-)
+_RIGHTS = {
+    "lines": ("SELECT", "INSERT", "DELETE"),
+    "chains": ("SELECT", "INSERT", "UPDATE", "DELETE"),
+    "changes": ("SELECT", "INSERT", "UPDATE", "DELETE"),
+    "store": ("SELECT", "UPDATE"),
+    "vectors": ("SELECT", "INSERT", "DELETE"),
+}
+"""What the serving role needs on each table; there may be no vectors."""
 
 
 def version_of(connection: psycopg.Connection[Any]) -> int:
@@ -132,9 +133,10 @@ def migrate(connection: psycopg.Connection[Any], role: str, *, dry_run: bool = F
         steps += [f"UPDATE {SCHEMA}.store SET version = {VERSION}"] if before < VERSION else []
         more = _vector_steps(connection)
         steps += more
+        tables = [table for table in _RIGHTS if table != "vectors" or more or has_vectors(connection)]
         rights = (
-            *_GRANTS,
-            *([f"SELECT, INSERT, DELETE ON {SCHEMA}.vectors"] if more or has_vectors(connection) else []),
+            f"USAGE ON SCHEMA {SCHEMA}",
+            *(f"{', '.join(_RIGHTS[table])} ON {SCHEMA}.{table}" for table in tables),
         )
         granted = [sql.SQL(f"GRANT {what} TO {{}}").format(sql.Identifier(role)) for what in rights]
         if not dry_run:
@@ -210,6 +212,15 @@ def served_by(connection: psycopg.Connection[Any]) -> str:
         f"The role {role!r:.60} serves, and {why}. Let one serve that has LOGIN and nothing else: "
         "memkit backend migrate --url OWNER_URL --role ROLE, then name ROLE in backends.archive."
     )
+
+
+def rights_missing(connection: psycopg.Connection[Any]) -> list[str]:
+    """Return what the serving role was not granted, such as ``INSERT ON memkit.lines``."""
+    wanted = [(right, f"{SCHEMA}.{table}") for table, rights in _RIGHTS.items() for right in rights]
+    query = """SELECT granted, name FROM unnest(%s::text[], %s::text[]) AS wanted(granted, name)
+               WHERE to_regclass(name) IS NOT NULL AND NOT has_table_privilege(to_regclass(name), granted)"""
+    rows = connection.execute(query, [list(column) for column in zip(*wanted, strict=True)])
+    return [f"{right} ON {table}" for right, table in rows]
 
 
 def _unfit(unheld: bool, owns: bool) -> str:
