@@ -131,7 +131,7 @@ def test_repair_is_bounded_and_each_round_hears_the_exact_reason(parcels: Path, 
     assert (code, answer["data"]["proposals"]) == (1, {"asked": 3, "accepted": 0, "rejected": 3})
     said = " ".join(reason["message"] for reason in answer["data"]["reasons"])
     assert "no operator and no method is called fly" in said
-    assert "it is str, not a list of subtasks" in said
+    assert "it is text, not a list of subtasks" in said
     assert "'delivered book' should be so afterwards and is not" in said
     assert not (parcels / "domains/learned").exists()
 

@@ -36,6 +36,7 @@ def test_a_sheet_has_the_command_of_each_shipped_target(name: str, tmp_path: Pat
         assert f"`memkit gen {name} --target {target.name} --out outputs/{target.name}`" in text
         assert all(f"`{variable.name}`" in text for variable in target.environment)
     assert "pip install -r requirements.txt" in text
+    assert "pip install -e" not in text, "without requirements.txt pip would look for the runtime on an index"
     skill = load_skills(resource("skills").parent)[name]
     for said in (*skill.steps, *skill.safety_checks, *skill.required_tools):
         assert said in text

@@ -340,8 +340,10 @@ def _items(answer: Any) -> Sequence[Any]:
         if strange:
             raise Rejected(f"it has the key {strange[0][:80]!r}; it is a list of subtasks, or that under 'subtasks'")
         answer = answer.get("subtasks")
+    if answer is None:
+        raise Rejected("nothing was proposed")
     if not isinstance(answer, list | tuple):
-        raise Rejected(f"it is {type(answer).__name__}, not a list of subtasks")
+        raise Rejected(f"it is {_kind(answer)}, not a list of subtasks")
     if not answer:
         raise Rejected("it has no subtasks")
     if len(answer) > MOST_SUBTASKS:
@@ -349,11 +351,17 @@ def _items(answer: Any) -> Sequence[Any]:
     return answer
 
 
+def _kind(value: Any) -> str:
+    """Return what a part of an answer is, in the words of JSON."""
+    words = {type(None): "null", bool: "true or false", str: "text", int: "a number", float: "a number", list: "a list"}
+    return words.get(type(value), "an object")
+
+
 def _read(item: Any) -> Term:
     if isinstance(item, str) and len(item) > LONGEST_SUBTASK:
         raise Rejected(f"a subtask is {len(item)} characters long")
     if not isinstance(item, str | tuple | list | Mapping):
-        raise Rejected(f"a subtask is {type(item).__name__}, not a text or a tuple")
+        raise Rejected(f"a subtask is {_kind(item)}, not a text or a tuple")
     if isinstance(item, Mapping) and set(item) - {"name", "args"}:
         raise Rejected("a subtask that is a map has the keys name and args, and no others")
     try:
