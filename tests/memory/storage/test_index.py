@@ -22,7 +22,7 @@ from memkit.runtime.memory.index.catalogue import OPEN_AT_ONCE, copy_database
 from memkit.runtime.memory.index.corpus import CorpusIndex
 from memkit.runtime.memory.interface import ArchiveView, Judgement
 from memkit.runtime.memory.log.clone import cache_folder
-from memkit.runtime.memory.log.shards import ShardBatch
+from memkit.runtime.memory.log.shards import ShardBatch, ShardLog
 from memkit.runtime.memory.record.events import Event
 from memkit.runtime.memory.record.lines import encode_line, new_id
 from memkit.runtime.memory.record.record import Draft, Origin
@@ -468,3 +468,29 @@ def test_what_was_not_kept_is_forgotten_before_another_process_takes_its_place(
         note(asked, ALIKE[3])
 
         assert sorted(gate.near) == sorted(ALIKE[:3])
+
+
+@pytest.mark.parametrize("gone", ["ada", "cyd", "all"])
+def test_a_shard_that_is_written_anew_between_catalogue_and_line(
+    tmp_path: Path, open_store: OpenStore, gone: str
+) -> None:
+    """Lines of equal length move to where others were: nobody is shown another user's line, or loses one."""
+    told = [(user, number) for number in range(3) for user in ("ada", "bob", "cyd")]
+    told += [("cyd", number) for number in range(3, 9)]  # so that there is a line wherever one of bob's was
+    lines = {(user, number): line(new_id(), f"{user} keeps lynx {number}", user) for user, number in told}
+    shard = pull(tmp_path, *lines.values())
+    store = open_store()
+    assert len(found(store, "lynx", user_id="ada")) == 3  # the catalogue has everything, and bob's index nothing yet
+    read = ShardLog.read
+
+    def late(log: ShardLog, path: str, offset: int = 0, size: int = -1) -> bytes:
+        aside = shard.with_suffix(".aside")
+        aside.write_text("".join(text for (user, _), text in lines.items() if user != gone and gone != "all"))
+        if shard.exists():
+            aside.replace(shard)
+        return read(log, path, offset, size)
+
+    with patch.object(ShardLog, "read", late):
+        texts = found(store, "lynx", user_id="bob")
+
+    assert sorted(texts) == ([] if gone == "all" else [f"bob keeps lynx {number}" for number in range(3)])

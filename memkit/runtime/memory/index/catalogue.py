@@ -227,6 +227,7 @@ class CataloguedLine(NamedTuple):
 
     seq: int
     span: Span
+    id: str
 
 
 class ParsedLine(NamedTuple):
@@ -365,10 +366,10 @@ class Catalogue:
 
     def lines(self, corpus: int, after: int) -> Iterator[CataloguedLine]:
         """Yield the lines of a corpus that follow line ``after``."""
-        query = """SELECT seq, path, offset, lines.size, coalesce(place, '') FROM lines JOIN shards ON num = shard
+        query = """SELECT seq, id, path, offset, lines.size, coalesce(place, '') FROM lines JOIN shards ON num = shard
                    WHERE corpus=? AND seq>? ORDER BY seq"""
-        for seq, *span in self._sql.execute(query, (corpus, after)):
-            yield CataloguedLine(seq, Span(*span))
+        for seq, id, *span in self._sql.execute(query, (corpus, after)):
+            yield CataloguedLine(seq, Span(*span), id)
 
     def line(self, seq: int) -> tuple[int, Span] | None:
         """Return the corpus and the position of a line."""

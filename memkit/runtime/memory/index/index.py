@@ -13,10 +13,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..log.log import Link, Log, Observe, Span, Users, Written
-from ..record.lines import JSON, Sealer, decode_line, is_sealed, shown
-from ..record.record import CONSOLIDATED, OPEN_TRUSTS, SHARED, Record, file_stem, replaced_by, unplaced, user_corpus
+from ..record.lines import JSON, ArchiveError, InvalidRecord, Sealer, decode_line, is_sealed, shown
+from ..record.record import (
+    CONSOLIDATED,
+    OPEN_TRUSTS,
+    SHARED,
+    Record,
+    corpus_of,
+    file_stem,
+    replaced_by,
+    unplaced,
+    user_corpus,
+)
 from ..words.text import fingerprint, query_terms
-from .catalogue import OPEN_AT_ONCE, Catalogue, copy_database, is_damaged, is_read_only, is_unwritable, remove_database
+from .catalogue import (
+    OPEN_AT_ONCE,
+    Catalogue,
+    CataloguedLine,
+    copy_database,
+    is_damaged,
+    is_read_only,
+    is_unwritable,
+    remove_database,
+)
+from .chains import entry_of
 from .corpus import CorpusIndex, Position
 from .words import one_spelling, sharing
 
@@ -91,6 +111,8 @@ def may_wait(record: Record) -> bool:
 READ_AT_ONCE = 20_000
 BYTES_AT_ONCE = 8 << 20
 """Lines, or bytes of them, entered together: their words form one segment, so that few are merged."""
+REWRITTEN_AT_MOST = 5
+"""How often a corpus is read again because its shards were rewritten meanwhile."""
 Answer = TypeVar("Answer")
 Unserved = Callable[[OSError | sqlite3.OperationalError], bool]
 
@@ -177,9 +199,20 @@ class Index:
         """Return the same without entering the waiting lines."""
         if name in self._followed and name in self._open:
             return self._open[name]
-        index = self._served(lambda: self._caught_up(name))
+        index = self._served(lambda: self._read_whole(name))
         self._followed.add(name)
         return index
+
+    def _read_whole(self, name: str) -> CorpusIndex:
+        """Return the index of a corpus caught up, also if another process rewrites its shards meanwhile."""
+        for _ in range(REWRITTEN_AT_MOST):
+            try:
+                return self._caught_up(name)
+            except _Rewritten:
+                if self._is_changing():
+                    break
+                self.refresh(anew=True)
+        raise ArchiveError("Another program is rewriting the archive. Nothing was changed; try again when it is done.")
 
     def corpus_holding(self, id: str, user_id: str | None) -> str | None:
         """Return the corpus in which this user may see the record or event ``id``; None may see all."""
@@ -315,7 +348,7 @@ class Index:
                 self._clear(index, name, generation)
                 position = Position(generation, 0, "")
             if state:
-                self._fill(index, state[0], position.seq)
+                self._fill(index, name, state[0], position.seq)
         return index
 
     def _clear(self, index: CorpusIndex, name: str, generation: int) -> None:
@@ -346,7 +379,7 @@ class Index:
         self.forget(name)
         return self._opened(name)
 
-    def _fill(self, index: CorpusIndex, corpus: int, after: int) -> None:
+    def _fill(self, index: CorpusIndex, name: str, corpus: int, after: int) -> None:
         shard, start, content = "", 0, b""
         pending, held = [], 0
         owner, catalogue = None, self.catalogue
@@ -357,7 +390,7 @@ class Index:
                     shard, start = line.span.shard, line.span.offset  # everything before is in the index already
                     content = self._log.read(shard, start)
                 first = line.span.offset - start
-                data = unplaced(decode_line(content[first : first + line.span.size]))
+                data = _still_there(line, name, content[first : first + line.span.size])
             if is_sealed(data):
                 owner = str(data["user_id"])
                 text, data = "", shown(data, self._sealer)
@@ -451,6 +484,21 @@ class Index:
             _, index = self._open.popitem(last=False)
             with suppress(sqlite3.ProgrammingError):
                 index.database.close()
+
+
+class _Rewritten(Exception):
+    """Tell that a shard was rewritten after the catalogue had taken it in."""
+
+
+def _still_there(line: CataloguedLine, corpus: str, content: bytes) -> dict[str, JSON]:
+    """Return the content of a catalogued line; raise ``_Rewritten`` if something else is in its place by now."""
+    try:
+        data = decode_line(content)
+        if entry_of(data).id != line.id or corpus_of(data) != corpus:
+            raise _Rewritten
+    except InvalidRecord as error:
+        raise _Rewritten from error
+    return unplaced(data)
 
 
 @contextmanager
