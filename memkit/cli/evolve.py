@@ -27,6 +27,7 @@ from memkit.evolution.carrying import INTERRUPTED, Audience, Evolved, Progress
 from memkit.evolution.files import LineageStep
 from memkit.evolution.folder import LATEST
 from memkit.runtime.host.terminal import counted, is_able_terminal, one_line
+from memkit.sandbox import RUNTIMES
 from memkit.store.files import write_whole
 from memkit.use_cases.evolution import (
     EvolutionRequest,
@@ -182,7 +183,7 @@ _CHANGEABLE = ("generations", "workers", "executor", "target", "patience", "pric
 """Settings that may differ when a stopped run is resumed, because existing results do not depend on them."""
 _SETTINGS = (
     *_CHANGEABLE, "population", "seed", "islands", "minimize", "timeout", "memory", "modules", "scratch", "unsafe",
-    "providers", "model",
+    "container", "providers", "model",
 )  # fmt: skip
 _AT_RESUME = {"resume", *_CHANGEABLE, "max_tokens", "max_cost", "accept_changes"}
 _COMMON = {"as_json", "json", "store", "no_input", "debug"}
@@ -247,6 +248,11 @@ class Price(click.ParamType[tuple[float, float]]):
 )
 @click.option("--scratch", metavar="NAME", help="Give each program an empty folder to write in.")
 @click.option("--unsafe", is_flag=True, help="Run programs unconfined, with your rights. The run says so.")
+@click.option(
+    "--container",
+    type=click.Choice(["auto", *RUNTIMES]),
+    help="Also put programs in a container, started by this runtime.",
+)
 @click.option(
     "--provider", "providers", multiple=True, metavar="P", help="Model that proposes changes, such as scripted:FILE."
 )

@@ -184,7 +184,7 @@ def commit(front: Front) -> None:
 
 @memkit_command("doctor")
 @click.option("--call", is_flag=True, help="Also ask the store's model one question.")
-@click.option("--deep", is_flag=True, help="Also start a sandbox for evolved programs.")
+@click.option("--deep", is_flag=True, help="Also start a sandbox and a container for evolved programs.")
 def doctor(front: Front, call: bool, deep: bool) -> None:
     """Check Python, git, the token counter, and the store with its model if there is one; nothing is downloaded."""
     from memkit.use_cases.examine import examine

@@ -107,7 +107,7 @@ class RemoteEvaluator:
 
 def confining(settings: Any) -> tuple[Any, ...]:
     """Return the settings by which a worker confines programs."""
-    return (settings.timeout, settings.memory, settings.modules, settings.scratch, settings.unsafe)
+    return (settings.timeout, settings.memory, settings.modules, settings.scratch, settings.container, settings.unsafe)
 
 
 def stages_there(file: str, terms: tuple[Any, ...]) -> tuple[str, ...]:
@@ -130,7 +130,9 @@ def _opened(file: str, terms: tuple[Any, ...], _changed: int) -> Evaluator:
     return Evaluator(Path(file), None if terms[-1] else sandbox_of(*terms[:-1]))
 
 
-def sandbox_of(timeout: float, memory: int, modules: tuple[str, ...], scratch: str | None) -> Sandbox:
+def sandbox_of(
+    timeout: float, memory: int, modules: tuple[str, ...], scratch: str | None, container: str | None
+) -> Sandbox:
     """Return the sandbox of a run: a program's time and memory limits, and its grants."""
     limits = SandboxLimits(wall=timeout, cpu=max(1, ceil(timeout)), memory=memory << 20)
-    return Sandbox(limits, Grants(modules=modules, scratch=Scratch(scratch) if scratch else None))
+    return Sandbox(limits, Grants(modules=modules, scratch=Scratch(scratch) if scratch else None), container=container)

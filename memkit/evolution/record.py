@@ -38,6 +38,8 @@ class EvolutionSettings:
     modules: tuple[str, ...] = ()
     scratch: str | None = None
     unsafe: bool = False
+    container: str | None = None
+    """The runtime of a container for programs; until the run begins also ``auto``, for one that this machine has."""
     providers: tuple[str, ...] = ()
     model: str | None = None
     price: tuple[float, float] | None = None
@@ -48,6 +50,8 @@ class EvolutionSettings:
     def __post_init__(self) -> None:
         if self.islands is not None and self.islands > self.population // 2:
             raise UsageError(f"{self.islands} islands need a population of {2 * self.islands}: two programs each.")
+        if self.unsafe and self.container is not None:
+            raise UsageError("--unsafe runs programs unconfined, and --container confines them: say one of the two.")
         if "cost" in self.budget and self.price is None:
             raise UsageError("--max-cost needs --price IN,OUT: what a million tokens cost when read and when written.")
 
@@ -117,9 +121,7 @@ def read_record(folder: Path) -> RunRecord:
     """
     data = read_data(folder / RECORD)
     try:
-        given = data.pop("settings")
-        given.pop("container", None)  # a run could once name a container's runtime
-        settings = EvolutionSettings(**_tupled(EvolutionSettings, given))
+        settings = EvolutionSettings(**_tupled(EvolutionSettings, data.pop("settings")))
         return RunRecord(**_tupled(RunRecord, data), settings=settings)
     except (TypeError, KeyError, AttributeError):
         raise Damaged(f"{folder / RECORD} is no record of a run.", path=str(folder / RECORD)) from None

@@ -93,6 +93,9 @@ class Layer:
     needed: bool
     """Whether memkit refuses to run a program without it."""
 
+    def __str__(self) -> str:
+        return f"container of {self.detail}" if self.name == "container" else self.name
+
 
 @dataclass(frozen=True)
 class Report:
@@ -111,7 +114,7 @@ class Report:
         return tuple(f"{layer.name}: {layer.detail}" for layer in self.layers if layer.needed and not layer.holds)
 
     def __str__(self) -> str:
-        held = ", ".join(layer.name for layer in self.layers if layer.holds)
+        held = ", ".join(str(layer) for layer in self.layers if layer.holds)
         return "; ".join(
             [*filter(None, [held]), *(f"no {layer.name}: {layer.detail}" for layer in self.layers if not layer.holds)]
         )

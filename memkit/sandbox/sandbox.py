@@ -20,14 +20,16 @@ from memkit.runtime.host.terminal import one_line
 
 from .bare.client import Address, SandboxedProgram
 from .bare.codec import Ended, Late, Malformed, TooLarge, framed, receive, send
+from .container import PLACE_INSIDE, RUNTIMES, Bundle, ContainerRuntime, find_runtime
 from .interface import Grants, Layer, Report, SandboxLimits, SandboxUnavailable
 
 BARE = Path(__file__).resolve().parent / "bare"
-_START, _END = 60.0, 5.0
-"""Seconds for the fork server to start and to end."""
+_START, _END, _WARDEN = 60.0, 5.0, 20.0
+"""Seconds for the fork server to start, to end, and for a container's warden to remove the remains."""
 _LONGEST_ADDRESS = 100
 """The most bytes of a socket's path in the kernel, with a margin."""
 _NEEDED, _OPTIONAL = ("landlock", "seccomp", "limits"), ("namespaces", "root")
+_NEEDED_CONTAINED, _OPTIONAL_CONTAINED = ("container", "seccomp", "limits"), ("landlock", "namespaces", "root")
 _BOOT = "import sys; sys.path.append({folder!r}); from bare.nursery import main; main({listener}, {control})"
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", **dict.fromkeys(_ONE_THREAD, "1")}
@@ -41,27 +43,33 @@ class Sandbox:
     42
     """
 
-    def __init__(self, limits: SandboxLimits | None = None, grants: Grants | None = None) -> None:
+    def __init__(
+        self, limits: SandboxLimits | None = None, grants: Grants | None = None, *, container: str | None = None
+    ) -> None:
         """Start the fork server, and have it test that confinement holds.
 
         Args:
             limits: The limits of a program.
             grants: What it may use.
+            container: The runtime of a container to put around all programs, such as ``runc``. The other confinement
+                is then a second wall, and Landlock may be missing.
 
         Raises:
-            SandboxUnavailable: If the kernel lacks something required; the message says what is missing.
-            UsageError: If something granted does not exist.
+            SandboxUnavailable: If the kernel, or the runtime, lacks something required; the message says what is
+                missing.
+            UsageError: If something granted does not exist, or the runtime is unknown.
         """
         self.limits, self.grants = limits or SandboxLimits(), grants or Grants()
         modules = [_located(name) for name in self.grants.modules]
         readable = [_existing(path) for path in self.grants.read]
         if sys.platform != "linux":
             raise SandboxUnavailable(_lacking(f"Landlock and seccomp are Linux's; this is {sys.platform}"))
+        self._runtime = find_runtime(container) if container is not None else None
         self._folder = private_folder()
         config = self._config(modules, readable)
         self._control, control = socket.socketpair()
         try:
-            self._server = _started(self._folder, control)
+            self._server = _started(self._folder, control, self._runtime, config)
         except BaseException as error:
             self._control.close()
             shutil.rmtree(self._folder)
@@ -85,8 +93,10 @@ class Sandbox:
             "readable": [str(path) for path in (*readable, *(part for module in modules for part in _parts(*module)))],
             "library": library,
             "hidden": hidden,
-            "folder": str(self._folder),
-            "place": str(self._folder / "root"),
+            "contained": self._runtime is not None,
+            "folder": "" if self._runtime else str(self._folder),
+            "outside": str(self._folder),
+            "place": PLACE_INSIDE if self._runtime else str(self._folder / "root"),
             "scratch": f"/scratch/{scratch.name}" if scratch else "",
             "scratch_size": scratch.size if scratch else 0,
             "scratch_files": scratch.files if scratch else 0,
@@ -99,13 +109,27 @@ class Sandbox:
             send(self._control, framed(config), deadline)
             told = receive(self._control, deadline, 1 << 20)
         except (Ended, Late, TooLarge, Malformed):
-            raise SandboxUnavailable(_lacking(f"the fork server did not start{self._last_words()}")) from None
-        report = _report(told["layers"])
+            what = f"the container of {self._runtime}" if self._runtime else "the fork server"
+            raise SandboxUnavailable(_lacking(f"{what} did not start{self._last_words()}")) from None
+        layers = told["layers"]
+        if self._runtime is not None:
+            layers["container"] = [True, str(self._runtime)]
+        report = _report(layers, contained=self._runtime is not None)
         if told["faults"]:
             raise UsageError(f"A granted module cannot be imported: {one_line('; '.join(told['faults']), 300)}")
         if not told["ready"]:
-            raise SandboxUnavailable(_lacking("; ".join(report.missing)))
+            raise SandboxUnavailable(_lacking("; ".join(report.missing)) + self._other_way(report))
         return report
+
+    def _other_way(self, report: Report) -> str:
+        """Return the alternative if Landlock is missing."""
+        if self._runtime is not None or not any(missing.startswith("landlock: ") for missing in report.missing):
+            return ""
+        try:
+            runtime = usable_runtime()
+        except SandboxUnavailable:
+            return ""
+        return f" A container does without Landlock, and {runtime} can start one here: --container {runtime.name}."
 
     def _last_words(self) -> str:
         _end(self._control, self._server, patience=0.0)
@@ -159,6 +183,24 @@ def source_of(program: str | Path) -> str:
     return source
 
 
+def usable_runtime() -> ContainerRuntime:
+    """Return the first container runtime that starts a sandbox here.
+
+    Raises:
+        SandboxUnavailable: If none does; the message says why not.
+    """
+    reasons = []
+    for candidate in RUNTIMES:
+        try:
+            runtime = find_runtime(candidate)
+            Sandbox(container=candidate).close()
+        except SandboxUnavailable as error:
+            reasons.append(str(error))
+        else:
+            return runtime
+    raise SandboxUnavailable(" ".join(reasons))
+
+
 def available() -> Report:
     """Return the means of confinement on this machine; those that need it were tested in a separate process."""
     try:
@@ -172,11 +214,12 @@ def _lacking(what: str) -> str:
     return f"Programs cannot be confined on this machine: {what}."
 
 
-def _report(told: dict[str, list[Any]]) -> Report:
+def _report(told: dict[str, list[Any]], *, contained: bool) -> Report:
     """Return the layers that the fork server reported, and the required ones even if it did not."""
     untried = [False, "not tried"]
-    needed = [*_NEEDED, *(name for name in ("scratch", "proof") if name in told)]
-    names = [*needed, *(name for name in _OPTIONAL if name in told)]
+    walls, optional = (_NEEDED_CONTAINED, _OPTIONAL_CONTAINED) if contained else (_NEEDED, _OPTIONAL)
+    needed = [*walls, *(name for name in ("scratch", "proof") if name in told)]
+    names = [*needed, *(name for name in optional if name in told)]
     found = {name: told.get(name, untried) for name in names}
     return Report(tuple(Layer(name, holds, detail, name in needed) for name, (holds, detail) in found.items()))
 
@@ -191,13 +234,17 @@ def private_folder() -> Path:
     return folder
 
 
-def _started(folder: Path, control: socket.socket) -> subprocess.Popen[bytes]:
+def _started(
+    folder: Path, control: socket.socket, runtime: ContainerRuntime | None, config: dict[str, Any]
+) -> subprocess.Popen[bytes]:
     """Start the fork server with nothing of this process but two sockets."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with listener, control:
         listener.bind(str(folder / "socket"))
         listener.listen(128)
         sockets = (listener.fileno(), control.fileno())
+        if runtime is not None:
+            return Bundle(folder, BARE, _interpreter(), _ENVIRONMENT, config).start(runtime, _BOOT, sockets)
         boot = _BOOT.format(folder=str(BARE.parent), listener=sockets[0], control=sockets[1])
         return subprocess.Popen(
             [*_interpreter(), "-c", boot],
@@ -229,8 +276,11 @@ def _closed(folder: Path, control: socket.socket, server: subprocess.Popen[bytes
 
 
 def _end(control: socket.socket, server: subprocess.Popen[bytes], patience: float) -> None:
-    """End the fork server, by force after ``patience`` seconds."""
+    """End the fork server, by force after ``patience`` seconds; a container's warden does that itself."""
     control.close()
+    if server.stdin is not None:
+        server.stdin.close()
+        patience = _WARDEN
     try:
         server.wait(patience)
     except subprocess.TimeoutExpired:

@@ -18,6 +18,7 @@ from memkit.evolution.carrying import Audience, Evolved, Workshop, carry_on, now
 from memkit.evolution.files import RunChanged
 from memkit.evolution.folder import RunFolder, find_run, new_run_name, runs_folder
 from memkit.evolution.record import (
+    EvolutionSettings,
     FoundCheckpoint,
     RunRecord,
     differences,
@@ -28,6 +29,7 @@ from memkit.evolution.record import (
 from memkit.evolution.task import EVALUATOR, EvolutionTask, find_task
 from memkit.llm.providers import StoreModels
 from memkit.runtime.host.terminal import counted
+from memkit.sandbox import usable_runtime
 from memkit.store.files import write_whole
 from memkit.store.layout import MANIFEST
 from memkit.store.trust import Trust
@@ -63,7 +65,7 @@ def evolve_program(request: EvolutionRequest, *, root: Path | None = None, audie
         RunFault: The run cannot be written.
     """
     task = find_task(request.program, request.evaluator)
-    settings = settle(request.settings, task)
+    settings = _with_runtime(settle(request.settings, task))
     named = request.evaluator or request.program / EVALUATOR
     require_trusted_task(task, named, unsafe=settings.unsafe)
     files = task_files(task.program, task.evaluator, task.folder)
@@ -108,6 +110,13 @@ def require_trusted_task(task: EvolutionTask, named: Path | None = None, *, unsa
 
 def _store_of(path: Path) -> Path | None:
     return next((folder for folder in path.parents if (folder / MANIFEST).is_file()), None)
+
+
+def _with_runtime(settings: EvolutionSettings) -> EvolutionSettings:
+    """Return settings that name the runtime, so that a run resumed elsewhere requires the same one."""
+    if settings.container != "auto":
+        return settings
+    return replace(settings, container=usable_runtime().name)
 
 
 def _beginning(task: EvolutionTask) -> FoundCheckpoint:

@@ -46,8 +46,8 @@ class DoctorCheck(NamedTuple):
 def examine(store: Path | None, *, call: bool = False, deep: bool = False) -> list[DoctorCheck]:
     """Return what works on this machine and, if there is a store, in it; nothing is changed or downloaded.
 
-    With ``call`` the store's model is asked once; with ``deep`` a sandbox is started, which costs more than everything
-    else together and matters only for evolved programs.
+    With ``call`` the store's model is asked once; with ``deep`` a sandbox and a container are started, which costs more
+    than everything else together and matters only for evolved programs.
     """
     return [*_machine(deep=deep), *_store(store, call=call)]
 
@@ -61,6 +61,7 @@ def _machine(*, deep: bool) -> Iterator[DoctorCheck]:
     more = EXACT if tokens.name == "estimate" else ""
     yield DoctorCheck("token counter", True, f"{tokens.name} ({tokens.error_bound}){more}")
     yield DoctorCheck("sandbox", True, _sandbox() if deep else NOT_STARTED)
+    yield DoctorCheck("container", True, _container() if deep else NOT_STARTED)
     yield _targets()
 
 
@@ -70,6 +71,16 @@ def _sandbox() -> str:
 
     report = available()
     return str(report) if report.ok else f"none here, and nothing but evolved programs needs one. {report}"
+
+
+def _container() -> str:
+    """Return which runtime can start a container for programs here."""
+    from memkit.sandbox import SandboxUnavailable, usable_runtime
+
+    try:
+        return str(usable_runtime())
+    except SandboxUnavailable as error:
+        return f"none here, and nothing but 'memkit evolve --container' needs one. {error}"
 
 
 def _targets() -> DoctorCheck:

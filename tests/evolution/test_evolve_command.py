@@ -23,6 +23,7 @@ from memkit.evolution.files import JudgedProgram, read_data, write_data
 from memkit.evolution.folder import RunFolder
 from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.testing import FakeServer
+from memkit.sandbox import SandboxUnavailable, usable_runtime
 
 EVALUATOR = """
 import importlib.util
@@ -494,6 +495,47 @@ def test_what_makes_no_sense_is_one_clear_line(
     assert reason in asked(capsys, *words, code=2)["diagnostics"][0]["message"]
 
     assert not Path("memkit-runs").exists() and not Path("here").exists()
+
+
+@pytest.fixture
+def runtime() -> str:
+    """Return the name of a runtime that can start containers here."""
+    try:
+        return usable_runtime().name
+    except SandboxUnavailable as error:
+        if "is not installed" in str(error):
+            pytest.skip(str(error))
+        return pytest.skip(f"this kernel does not let its user start a container: {error}")
+
+
+def test_a_run_in_a_container_comes_to_the_same_and_says_so(capsys: pytest.CaptureFixture[str], runtime: str) -> None:
+    """The runtime that ``auto`` found is recorded, shown, and what the run goes on with."""
+    plain = asked(capsys, "toy.py", "--evaluator", "judge.py", *SMALL, "--out", "plain")
+    short = ("--generations", "2", *SMALL[2:])
+    asked(capsys, "toy.py", "--evaluator", "judge.py", *short, "--container", "auto", "--out", "contained")
+    contained = asked(capsys, "--resume", "contained", "--generations", "5")
+
+    assert contained["data"]["best"] == plain["data"]["best"]
+    assert Path("contained/individuals.jsonl").read_bytes() == Path("plain/individuals.jsonl").read_bytes()
+    assert read_data(Path("contained/run.json"))["settings"]["container"] == runtime
+    assert asked(capsys, "status", "contained")["data"]["sandbox"].startswith(f"container of {runtime} ")
+    assert run(["evolve", "status", "contained"]) == 0
+    assert f"confined by container of {runtime} " in capsys.readouterr().out
+
+
+def test_a_container_that_cannot_be_had_begins_no_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is missing is said, with exit 3; what contradicts itself, or is no runtime, is bad usage."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("memkit.sandbox.container._PLACES", ())
+    task = ("evolve", "toy.py", "--evaluator", "judge.py", "--out", "r")
+    for name in ("auto", "runc"):
+        assert run([*task, "--container", name]) == 3
+        assert "container runtime runc is not installed" in capsys.readouterr().err
+    assert run([*task, "--container", "runc", "--unsafe"]) == 2
+    assert run([*task, "--container", "docker"]) == 2
+    assert not Path("r").exists()
 
 
 def test_fewer_generations_than_there_are_already_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ class Confinement:
     """Everything that can be prepared once, so that confining a process takes a dozen system calls."""
 
     def __init__(
-        self, bounds: ProcessBounds, taken: int, code: Filter, readable: Sequence[str], listed: Sequence[str]
+        self, bounds: ProcessBounds, taken: int, code: Filter, readable: Sequence[str] | None, listed: Sequence[str]
     ) -> None:
         """Prepare.
 
@@ -45,7 +45,7 @@ class Confinement:
             bounds: The limits of a program.
             taken: The address space that the interpreter itself uses.
             code: The filter of the allowed system calls.
-            readable: The readable files.
+            readable: The readable files; None without Landlock.
             listed: The folders that may be listed, but whose files may not be read.
         """
         self._bounds = bounds
@@ -54,7 +54,9 @@ class Confinement:
         self._address_space = bounds.memory + taken
         self._rules = None if bounds.scratch else self._rule_set()
 
-    def _rule_set(self) -> RuleSet:
+    def _rule_set(self) -> RuleSet | None:
+        if self._readable is None:
+            return None
         rules = RuleSet()
         rules.allow_reading(self._readable)
         for folder in self._listed:
@@ -80,17 +82,18 @@ class Confinement:
             OSError: If the kernel refuses any of it; the process must then end without reading a program.
         """
         os.setsid()
-        bounds = self._bounds
+        rules, bounds = self._rules, self._bounds
         if bounds.scratch:
             jail.mount_scratch(bounds.scratch, bounds.scratch_size, bounds.scratch_files)
             os.chdir(bounds.scratch)
-        rules = self._rules or self._rule_set()
+            rules = self._rule_set()
         self._limit()
         system.control(system.PR_SET_DUMPABLE, 0)
         system.control(system.PR_SET_NO_NEW_PRIVS, 1)
         _drop_capabilities()
-        rules.take_on()
-        os.close(rules.descriptor)
+        if rules is not None:
+            rules.take_on()
+            os.close(rules.descriptor)
         self._code.take_on()
 
     def _limit(self) -> None:

@@ -42,6 +42,7 @@ _STREAM = 3
 
 def main(listener: int, control: int) -> None:
     """Serve on the inherited sockets until the controlling one is closed."""
+    os.environ.pop("HOME", None)  # container runtimes set it, and nothing here has a home
     ear, line = socket.socket(fileno=listener), socket.socket(fileno=control)
     config = receive(line, time.monotonic() + _SHORT, 1 << 20)
     preload()
@@ -54,7 +55,7 @@ def main(listener: int, control: int) -> None:
     system.control(
         system.PR_SET_DUMPABLE, 0
     )  # if /proc is visible, a program must not look into this process through it
-    confinement = _proven(_confinement(config, taken, layers), layers)
+    confinement = _proven(_confinement(config, taken, layers), config["outside"], layers)
     told = {"layers": layers, "faults": faults, "ready": confinement is not None}
     send(line, framed(told), time.monotonic() + _SHORT)
     if confinement is not None:
@@ -66,14 +67,17 @@ class _Folder:
     """The sandbox's folder, held by descriptors because its path leads nowhere from another root."""
 
     def __init__(self, path: str) -> None:
+        """Open the folder at ``path``; none if that is empty, because others remove it."""
         above, self._name = os.path.split(path)
-        self._above, self._inside = (os.open(place, os.O_RDONLY | os.O_CLOEXEC) for place in (above, path))
+        if self._name:
+            self._above, self._inside = (os.open(place, os.O_RDONLY | os.O_CLOEXEC) for place in (above, path))
 
     def let_go(self) -> None:
         """Leave the folder to the guard."""
-        os.close(self._above)
-        os.close(self._inside)
-        self._name = ""
+        if self._name:
+            os.close(self._above)
+            os.close(self._inside)
+            self._name = ""
 
     def remove(self) -> None:
         """Remove the folder, in case its owner was killed before it could."""
@@ -205,7 +209,7 @@ def _confinement(config: Any, taken: int, layers: dict[str, Any]) -> Confinement
     if config["scratch"] and not layers["root"][0]:
         layers["scratch"] = [False, "a bounded folder needs mount namespaces"]
         return None
-    if target is None or not abi:
+    if target is None or not (abi or config["contained"]):
         return None
     bounds = ProcessBounds(
         *(config[name] for name in ("cpu", "memory", "files", "scratch", "scratch_size", "scratch_files"))
@@ -216,7 +220,7 @@ def _confinement(config: Any, taken: int, layers: dict[str, Any]) -> Confinement
         readable, listed = [*config["readable"], *config["library"]], []
     else:
         readable, listed = [*config["readable"], *_parts(config["library"], config["hidden"])], config["library"]
-    return Confinement(bounds, taken, code, readable, listed)
+    return Confinement(bounds, taken, code, readable if abi else None, listed)
 
 
 def _parts(folders: list[str], hidden: list[str]) -> list[str]:
@@ -225,10 +229,14 @@ def _parts(folders: list[str], hidden: list[str]) -> list[str]:
     return [path for path in found if path not in hidden]
 
 
-def _proven(confinement: Confinement | None, layers: dict[str, Any]) -> Confinement | None:
-    """Return ``confinement`` if a process in it can no longer do what it forbids, else None."""
+def _proven(confinement: Confinement | None, outside: str, layers: dict[str, Any]) -> Confinement | None:
+    """Return ``confinement`` if a process in it can no longer do what it forbids, else None.
+
+    Without Landlock the container hides files, and the folder ``outside`` it must not exist.
+    """
     if confinement is None:
         return None
+    probes = (_LISTING if layers["landlock"][0] else _seeing(outside), *_PROBES)
     try:
         child = os.fork()
     except OSError as error:
@@ -238,7 +246,7 @@ def _proven(confinement: Confinement | None, layers: dict[str, Any]) -> Confinem
         code = _PROBES_FAILED
         try:
             confinement.take_on()
-            code = _held(_PROBES)
+            code = _held(probes)
         finally:
             os._exit(code)
     _, status = os.waitpid(child, 0)
@@ -246,7 +254,7 @@ def _proven(confinement: Confinement | None, layers: dict[str, Any]) -> Confinem
     if left == 0:
         layers["limits"] = [True, "processor time, memory, open files, size of files"]
         return confinement
-    why = "it could not be taken on" if left == _PROBES_FAILED or left < 0 else _PROBES[left - 1][0]
+    why = "it could not be taken on" if left == _PROBES_FAILED or left < 0 else probes[left - 1][0]
     layers["proof"] = [False, f"a confined process was tried, and {why}"]
     return None
 
@@ -262,8 +270,12 @@ def _held(probes: Iterable[_Probe]) -> int:
     return 0
 
 
+def _seeing(outside: str) -> _Probe:
+    return "it could see files of the machine", lambda: os.stat(outside)  # noqa: PTH116
+
+
+_LISTING: _Probe = ("it could list the root folder", lambda: os.listdir("/"))  # noqa: PTH208
 _PROBES: tuple[_Probe, ...] = (
-    ("it could list the root folder", lambda: os.listdir("/")),  # noqa: PTH208
     ("it could write a file", lambda: os.open("/tmp/memkit-probe", os.O_CREAT | os.O_WRONLY)),
     ("it could make a socket", lambda: socket.socket(socket.AF_UNIX)),
     ("it could start a process", lambda: os.fork() or os._exit(0)),
