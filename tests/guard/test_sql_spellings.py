@@ -47,6 +47,7 @@ SEEN = [
     "cd /tmp && sqlite3 a.db 'select 1; drop table x'", "bash -c 'mysql -e \"drop table x\"'", "$DB -c 'drop table x'",
 ]  # fmt: skip
 SEEN_TOO = [
+    "waitfor delay '0:0:5' drop table x", "raiserror('a', 1, 1) drop table x", "checkpoint drop table x",
     "explain (analyze) delete from x", "if exists (select 1) drop table x", "if 1=1 begin delete from x end", "--\rdrop table x", "/* /* a */ */ drop table x",
     "delimiter //\ndrop table x//", "\\c db\ndrop table x", "select 1\\g\ndrop table x", "select 1\ngo\ndrop table x\ngo", "select 1 drop table x", "declare @x int drop table x",
     "{drop table x}", "\ufeffdrop table x", ";\ufeff drop table x", "/*!{create trigger t */ drop table x", "/* /* */ x */ /* /* */ */ drop table x", "psql -Xqc'drop table x'", "cat <<E | psql\ndrop table x;\nE", "psql <(echo 'drop table x')", "mariadb -e 'drop table x'",
@@ -121,6 +122,12 @@ def test_tables_are_found_by_name(text: str, expected: str) -> None:
      ("drop view if exists users", "ask"), ("drop materialized view users", "ask"), ("grant select on users to ada", "ask"),
      ("revoke all on table users from ada", "ask"), ("create unique index i on users (a)", "ask"), ("create trigger t after insert on users", "ask"),
      ("drop trigger t on users", "ask"), ("copy (select 1) to stdout", "allow"), ("create view v as select a from b join c on users.a = c.a", "allow"),
+     ("select * from (users)", "ask"), ("delete from(users)", "ask"), ("select * from (a join b), (users)", "ask"), ("select * from a cross apply users", "ask"),
+     ("select * from a straight_join users", "ask"), ("select * from db..users", "ask"), ("lock users in share mode", "ask"), ("cluster users", "ask"),
+     ("select * from a join b on a.i = b.i, users", "ask"), ("select * from (select 1) x, users", "ask"), ("select * from (users, a)", "ask"),
+     ("select a, users from b", "allow"), ("select a from b where c in (1, users)", "allow"), ("select f(a, users) from b order by c, users", "allow"),
+     ("select * from f(a, users)", "allow"), ("insert into a select b from c on conflict do update set d = 1, users = 2", "allow"),
+     ("select a.. from b", "allow"), ("select * from (select 1) users", "allow"),
      ("select trigger from a join b on users.x = b.x", "allow"), ("explain select 1", "allow"), ("vacuum", "allow")],
 )  # fmt: skip
 def test_the_opening_of_a_statement_says_where_its_table_stands(text: str, expected: str) -> None:

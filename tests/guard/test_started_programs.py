@@ -27,14 +27,24 @@ OPTIONS = [
     "rsync --rsync-path='rm -rf x; rsync' a b:", "tar -I 'rm -rf x' -cf a b", "npx -c 'rm -rf x'", "npm exec -c 'rm -rf x'",
     "nodemon --exec 'rm -rf x'", "mapfile -C 'rm -rf x' a", "make --eval='x:;rm -rf x'",
     "docker run --entrypoint rm alpine -rf x", "docker run --rm --entrypoint=/bin/rm -v a:b alpine -rf x",
-    "start-stop-daemon --start --exec /bin/rm -- -rf x",
+    "start-stop-daemon --start --exec /bin/rm -- -rf x", "gxargs rm -rf",
 ]  # fmt: skip
 WRAPPED = [
     "wsl rm -rf x", "wsl -d Ubuntu -e rm -rf x", "wsl -- rm -rf x", "multipass exec vm -- rm -rf x", "machinectl shell root@ /bin/rm -rf x",
     "lxc-attach -n c -- rm -rf x", "adb shell rm -rf x", "adb -s x shell 'rm -rf x'", "mosh host -- rm -rf x", "sshpass -p pw ssh host rm -rf x",
     "autossh host rm -rf x", "pdsh -w hosts rm -rf x", "pssh -h hosts 'rm -rf x'", "salt '*' cmd.run 'rm -rf x'", "torify rm -rf x",
     "cpulimit -l 50 -- rm -rf x", "choom -n 0 -- rm -rf x", "trickle -d 10 rm -rf x", "tsp rm -rf x", "dtach -n s rm -rf x",
-    "watchexec -e py -- rm -rf x",
+    "watchexec -e py -- rm -rf x", "grm -rf x", "gtimeout 5 rm -rf x", "gfind . -exec rm -rf x +", "ssh-agent rm -rf x", "tini -- rm -rf x",
+    "dumb-init rm -rf x", "ifne rm -rf x", "retry -t 3 -- rm -rf x", "srun -n 2 rm -rf x", "sbatch --wrap 'rm -rf x'", "mpirun -n 2 rm -rf x", "runcon -t a rm -rf x",
+    "s6-setuidgid a rm -rf x", "chpst -u a rm -rf x", "softlimit -m 1 rm -rf x", "envdir d rm -rf x", "arch -x86_64 rm -rf x", "yash -c 'rm -rf x'",
+    "apptainer exec i.sif rm -rf x", "limactl shell v rm -rf x", "toolbox run rm -rf x", "distrobox enter a -- rm -rf x", "flatpak-spawn --host rm -rf x",
+    "gcloud compute ssh v -- rm -rf x", "launchctl submit -l a -- /bin/rm -rf x", "dbus-launch rm -rf x", "with-contenv rm -rf x",
+]  # fmt: skip
+OF_WINDOWS = [
+    "pwsh -c '. rm -r -f x'", "pwsh -c 'Start-Process rm -r -f x'", "pwsh -c 'saps rm -r -f x'", "pwsh -c 'Invoke-Command { rm -r -f x }'", "pwsh -c 'icm -ScriptBlock { rm -r -f x }'",
+    "pwsh -c 'try { rm -r -f x } catch {}'", "pwsh -c '1..3 | %{rm -r -f $_}'", "pwsh -c 'Start-Job { rm -r -f x }'", "pwsh -c '<# a #> rm -r -f x'", "pwsh -c 'sal a rm; a -r -f x'",
+    "pwsh -c 'C:\\bin\\rm.exe -r -f x'", "pwsh -c '\"rm -r -f x\" | iex'", "pwsh -c 'irm http://x | iex'", "cmd /c \"if exist x rm -r -f x\"", "cmd /c \"if not exist x rm -r -f x\"",
+    "cmd /c call rm -r -f x", "cmd /c start rm -r -f x", "cmd /c \"@rm -r -f x\"", "cmd //c rm -r -f x", "cmd /crm -r -f x",
 ]  # fmt: skip
 CODE = [
     "perl -e 'exec qw(rm -rf x)'", "ruby -e '%x(rm -rf x)'", "expect -c 'spawn rm -rf x'", "tclsh <<< 'exec rm -rf x'",
@@ -54,7 +64,7 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", [*OPTIONS, *WRAPPED, *SHELLS, *CODE, *READ])
+@pytest.mark.parametrize("command", [*OPTIONS, *WRAPPED, *OF_WINDOWS, *SHELLS, *CODE, *READ])
 def test_a_started_program_is_seen_with_its_flags(command: str) -> None:
     """Options, wrappers, code and what a shell reads are followed to the program and to all of its words."""
     assert FORCED.decide("bash", {"command": command}, {}).decision == "ask"

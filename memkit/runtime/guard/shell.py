@@ -15,6 +15,7 @@ from .interface import JSON
 from .shell_code import INTERPRETER, Inner, in_code, strings_of
 from .shell_lists import read_shell_text
 from .shell_programs import SHELLS, has_verbs, takes_verb, verbs_of
+from .shell_values import ShellValues
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
 from .shell_wrappers import SCRIPT_BLOCKS, inner_commands, set_to_run
 
@@ -27,7 +28,8 @@ _MAX_COMMANDS = 2_000
 _MAX_READ = 600_000
 _MAX_FEEDERS = 500
 _NO_FILE = re.compile(r"/dev/(null|stdout|stderr|tty|fd/|full|shm/)|&|\d+$|>?\(")
-_COPIES = words_of("cp ln mv install hash alias cat")
+_NAMES_PROGRAM = words_of("set-alias sal new-alias nal")
+_COPIES = words_of("cp ln mv install hash alias cat") | _NAMES_PROGRAM
 _PROGRAM_FILE = re.compile(r"(?:bin/|(?:which|command -v|type -p|type -P|whereis -b)\s+)([\w.+-]+)\W*$")
 """A file that is a program, or the substitution that finds one."""
 _PRINTS_SETTINGS = re.compile(
@@ -114,11 +116,6 @@ def _fed(simple: Simple) -> Iterator[ShellWord]:
 
 _FETCHED_INTO = re.compile(r"-[a-zA-Z]*[oO]|--output(?:-document)?")
 """Options whose value is the file that a download is written to."""
-_VARIABLE = re.compile(r"\$(\w+)|\$\{(\w+)\}")
-_SETTERS = words_of("export declare local readonly typeset set")
-_MOST_VALUES = 8
-
-
 _HOLDS_ARGUMENTS = re.compile(r"(TF_CLI_ARGS(?:_\w+)?|TAR_OPTIONS|ZIPOPT|RSYNC_ARGS)=")
 """Variables whose value a program reads as additional arguments."""
 
@@ -178,8 +175,7 @@ class _Unwrapping:
         self.redirections: list[Command] = []
         self.copied: dict[str, str] = {}
         """Renamed programs, by their new name."""
-        self.values: dict[str, list[str]] = {}
-        """The values that the text itself gives to variables."""
+        self.values = ShellValues()
         self.written: dict[str, tuple[ShellWord, ...]] = {}
         """What the text itself writes into files, by file name; without texts if the content is unknown."""
         self.replaced: set[str] = set()
@@ -207,6 +203,7 @@ class _Unwrapping:
         self.left -= len(text.text)
         if "\0" in text.text:
             self.doubts.append(_NULL)
+        self.values.read_loops(text.text)
         commands, doubts = read_shell_text(text.text)
         self.doubts += doubts
         for simple in commands:
@@ -225,7 +222,12 @@ class _Unwrapping:
 
     def add(self, simple: Simple, depth: int) -> None:
         self._follow_all(set_to_run(simple.words), simple, depth + 1)
-        words = self._with_values(simple.words)
+        if simple.inputs:
+            simple = replace(simple, inputs=[text for word in simple.inputs for text in self.values.of(word)])
+        for words in self.values.readings(simple.words):
+            self._add_words(simple, words, depth)
+
+    def _add_words(self, simple: Simple, words: list[ShellWord], depth: int) -> None:
         while words and ASSIGNED.match(words[0].text):
             words, self.sets = words[1:], True
         self._redirect(simple, words)
@@ -240,7 +242,8 @@ class _Unwrapping:
             program = literal(program.text)  # PowerShell's ``?`` is not a pattern
         if not program.certain or program.text.startswith("/proc/"):
             self.doubts.append(ShellDoubt(RUN_TIME, f"a program name made at run time: {program.text[:40]}"))
-        inputs = (*simple.inputs, *_fed(simple), *self._statements(words))
+        fed = (text for word in _fed(simple) for text in self.values.of(word))
+        inputs = (*simple.inputs, *fed, *self._statements(words, simple.read_from))
         command = Command(program.text if program.certain else None, tuple(words[1:]), inputs)
         if command.name in _REMOVERS and self._is_scratch(command):
             return
@@ -275,10 +278,15 @@ class _Unwrapping:
             for word in operands
         )
 
-    def _statements(self, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
-        """Yield what the text itself wrote into the SQL files that a command names."""
-        for word in words[1:] if self.written else ():
-            yield from self.written.get(word.text.rpartition("/")[2], ()) if word.text.endswith(".sql") else ()
+    def _statements(self, words: Sequence[ShellWord], read_from: Sequence[ShellWord]) -> Iterator[ShellWord]:
+        """Yield what the text itself wrote into the files that a command reads, and into those it names if it asks a
+        database.
+        """
+        if self.written:
+            client = _may_be_client(Command(words[0].text, ()))
+            named = [word for word in words[1:] if client or word.text.endswith(".sql")]
+            files = [name for word in (*named, *read_from) for name in word.text.split() or [""]]
+            yield from (text for name in files for text in self.written.get(name.rpartition("/")[2], ()))
 
     def _scripts(self, command: Command) -> Iterator[Inner]:
         """Yield what a command runs of the files that the text itself wrote."""
@@ -293,21 +301,6 @@ class _Unwrapping:
                     yield from in_code(command.name, content.text)
                 elif runs:
                     yield Inner(text=content, read=True)
-
-    def _with_values(self, words: list[ShellWord]) -> list[ShellWord]:
-        """Return the words after the program with plain values of variables from the text itself substituted."""
-        found: list[ShellWord] = []
-        starts = next((i for i, word in enumerate(words) if not ASSIGNED.match(word.text)), len(words))
-        sets = words if starts == len(words) or words[starts].text in _SETTERS else words[:starts]
-        for word in sets:
-            name, sign, value = word.text.partition("=")
-            if sign and word.certain and len(self.values.setdefault(name, [])) < _MOST_VALUES:
-                self.values[name].append(value)
-        for place, word in enumerate(words):
-            known = _VARIABLE.fullmatch(word.text) if place > starts and not word.certain else None
-            values = self.values.get(known.group(1) or known.group(2), []) if known else []
-            found += [literal(part) for value in values for part in value.split()] or [word]
-        return found
 
     def _redirect(self, simple: Simple, words: Sequence[ShellWord]) -> None:
         texts = [word.text for word in words]
@@ -342,7 +335,9 @@ class _Unwrapping:
         if command.name not in _COPIES:
             return
         operands = [word.text for word in command.words if not word.text.startswith("-")]
-        if len(operands) == 2 and (found := _PROGRAM_FILE.search(operands[0])):
+        if command.name in _NAMES_PROGRAM and len(operands) == 2:
+            self.copied[operands[0].lower()] = operands[1]
+        elif len(operands) == 2 and (found := _PROGRAM_FILE.search(operands[0])):
             name = operands[1].rstrip("/").rpartition("/")[2].lower()
             self.copied[name] = found.group(1)
 
@@ -387,7 +382,9 @@ _WHOLE_STATEMENT = re.compile(r"(?i)(?:shutdown|vacuum|checkpoint|rollback|commi
 _OPTION = re.compile(r"--(command|execute|query|cmd|sql|eval)=?|-[A-Za-z]{0,8}")
 _OTHER_OPTIONS = "hdpUPuDfo"
 """Last letters of short options whose value is a host, a name or a file."""
-_ASKS_DATABASE = re.compile(r"execute|query|cursor|sql", re.IGNORECASE)
+_ASKS_DATABASE = re.compile(
+    r"exec|query|cursor|sql|\b(?:raw|prepare|statement)\s*\(|(?:\.|->)\s*(?:run|do)\s*\(", re.IGNORECASE
+)
 
 
 def sql_views(value: JSON) -> Iterator[SqlView]:
@@ -462,16 +459,38 @@ def _option_values(text: str) -> Iterator[str]:
 
 
 def _at_run_time(command: Command) -> Iterator[ShellDoubt]:
-    """Yield a doubt if the running shell makes the statement given to a client."""
-    if command.name in _STATEMENT_IS_OPERAND:
-        operands = [word for word in command.words if not word.text.startswith("-")]
-        for word in operands[1:]:
-            if word.fixed == 0 and not word.certain:
-                yield ShellDoubt(RUN_TIME, f"a statement made at run time by {shown(word.text)}")
+    """Yield a doubt if the running shell makes a statement given to a client."""
+    operands = [word for word in command.words if not word.text.startswith("-")]
+    made = [word for word in operands[1:] if _is_made(word, 0)] if command.name in _STATEMENT_IS_OPERAND else []
     for option, word in zip((literal(""), *command.words), command.words, strict=False):
-        given = _OPTION.fullmatch(option.text) and option.text[-1] not in _OTHER_OPTIONS
-        if command.program and not word.certain and word.fixed == 0 and (given or word.text.startswith("<(")):
-            yield ShellDoubt(RUN_TIME, f"a statement made at run time by {shown(word.text)}")
+        joined = _OPTION.match(word.text)
+        if command.program and (
+            (_takes_statement(option.text) and _is_made(word, 0))
+            or (joined and _takes_statement(joined.group()) and _is_made(word, joined.end()))
+            or (word.text.startswith("<(") and not word.fixed)
+        ):
+            made.append(word)
+    if not made and _asked_by_input(command, operands):
+        made += [word for word in command.inputs if _is_made(word, 0)]
+    yield from (ShellDoubt(RUN_TIME, f"a statement made at run time by {shown(word.text)}") for word in made)
+
+
+def _takes_statement(option: str) -> bool:
+    return _OPTION.fullmatch(option) is not None and (option.startswith("--") or option[-1] not in _OTHER_OPTIONS)
+
+
+def _is_made(word: ShellWord, start: int) -> bool:
+    """Return whether a statement of the text from ``start`` on begins with what only the running shell knows."""
+    return not word.certain and word.fixed >= start and word.text[start : word.fixed].rstrip()[-1:] in ("", ";")
+
+
+def _asked_by_input(command: Command, operands: Sequence[ShellWord]) -> bool:
+    """Return whether a client runs its input, which is a text or what ``echo`` prints."""
+    first = command.inputs[0] if command.inputs else literal("")
+    printed = first.text in ("echo", "printf") or not (first.certain and _PROGRAM.fullmatch(first.text))
+    if command.name in _STATEMENT_IS_OPERAND and len(operands) > 1:
+        return False
+    return printed and not any(_GIVES_STATEMENT.match(word.text) for word in command.words)
 
 
 def _in_code(words: Sequence[ShellWord]) -> Iterator[str]:

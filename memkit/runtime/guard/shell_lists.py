@@ -133,8 +133,16 @@ class _Reader:
                 self._doubt(SYNTAX, "two semicolons outside of case")
         return following
 
-    def _read_plain(self, current: Simple) -> Simple:
+    def _read_argument(self, current: Simple) -> ShellWord | None:
+        """Read a word; the commands of ``>(…)`` in it read what the current command writes."""
+        known = len(self.commands)
         word = read_word(self)
+        for command in self.commands[known:] if word is not None and ">(" in word.text else ():
+            command.feeder, command.piped = command.feeder or current, True
+        return word
+
+    def _read_plain(self, current: Simple) -> Simple:
+        word = self._read_argument(current)
         if word is None:
             current.begun = True
             return current
@@ -262,10 +270,12 @@ class _Reader:
         group.read_list("")  # its doubts come from reading arithmetic as commands
 
     def _read_redirect(self, current: Simple) -> Simple:
+        to_input = False
         if found := _DESCRIPTOR_NAME.match(self.text, self.position):
+            to_input = found.group() == "0"
             self.position = found.end()
         if self.text.startswith(("<(", ">("), self.position):
-            word = read_word(self)
+            word = self._read_argument(current)
             if word is not None:
                 current.words.append(word)
             return current
@@ -275,7 +285,9 @@ class _Reader:
         self._skip_blanks()
         start = self.position
         known = len(self.commands)
-        target = read_word(self) or literal("")
+        target = self._read_argument(current) or literal("")
+        copies = operator.group() in ("<&", "<>") or (to_input and operator.group() == ">&")
+        current.reads = current.reads or (copies and target.text != "-")
         if operator.group() == "<" and target.text.startswith("<(") and len(self.commands) > known:
             current.feeder, current.piped = self.commands[-1], True
         if operator.group() in (">", ">|", "<>") and target.text:
@@ -284,6 +296,7 @@ class _Reader:
             current.appends.append(target)
         elif operator.group() == "<":
             current.reads = True
+            current.read_from.append(target)
             current.inputs += [literal("")] if target.text == "/dev/null" else []
         elif operator.group() == "<<<":
             current.inputs.append(target)

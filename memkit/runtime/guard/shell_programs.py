@@ -95,7 +95,7 @@ def verbs_of(name: str, words: Sequence[ShellWord]) -> Iterator[ShellWord]:
         after_option = is_option and "=" not in word.text and not is_flag
 
 
-SHELLS = words_of("sh bash dash zsh ksh mksh ash fish rbash csh tcsh")
+SHELLS = words_of("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash osh nu elvish xonsh")
 POWER_SHELLS = words_of("pwsh powershell cmd forfiles")
 
 
@@ -163,7 +163,7 @@ _PLAIN_NAMES = words_of(
     "nohup setsid command builtin busybox toybox caffeinate unbuffer fakeroot proxychains proxychains4"
     " torsocks tsocks catchsegv valgrind rlwrap dbus-run-session xvfb-run firejail daemonize entr numactl linux32"
     " linux64 bunx pnpx corepack setpriv prlimit eatmydata chronic sem winpty wine torify proot"
-    " shx vault-env"
+    " shx vault-env tini dumb-init ifne with-contenv dbus-launch flatpak-spawn call"
 )
 _CONTAINER = _wrapper(
     "-e -u -w -v -p -h -l -m --env --env-file --user --workdir --name --volume --network --publish --mount"
@@ -198,8 +198,15 @@ WRAPPERS: dict[str, Wrapper] = {
     "pkexec": _wrapper("--user"),
     "npx": _wrapper("-p --package", script="-c --call", flags="yq --yes --no --quiet --no-install"),
     "npm": _RUNNER._replace(script=("-c", "--call")),
-    "gosu": _wrapper(operands=1),
-    "su-exec": _wrapper(operands=1),
+    **dict.fromkeys(words_of("gosu su-exec s6-setuidgid envdir setlock"), _wrapper(operands=1)),
+    **dict.fromkeys(("chpst", "softlimit"), _wrapper("-u -U -e -n -l -L -m -d -o -p -f -c -r -t -s -a")),
+    "runcon": _wrapper(anywhere=True),
+    "retry": _wrapper("-t -d -m -x --times --delay --max --min --until --while"),
+    "ssh-agent": _wrapper("-a -E -O -P -t", flags="cDdks"),
+    "arch": _wrapper("-e -d", flags="chx"),
+    **dict.fromkeys(
+        words_of("start start-process saps start-job sajb invoke-command icm measure-command"), _wrapper(anywhere=True)
+    ),
     "env": _wrapper(
         "-u -C --unset --chdir", script="-S --split-string", flags="i0v --ignore-environment --null --debug"
     ),
@@ -257,6 +264,15 @@ WRAPPERS: dict[str, Wrapper] = {
     "multipass": _wrapper("-d --working-directory", operands=1, verbs="exec"),
     "machinectl": _wrapper("-E --setenv --uid", operands=1, verbs="shell"),
     "adb": _wrapper("-n", joined=True, verbs="shell", flags="Ttx", shell=True),
+    "srun": _wrapper("-A -c -D -J -n -N -p -t -w", flags="lQuv --pty"),
+    "sbatch": _wrapper(script="--wrap", runs=False),
+    **dict.fromkeys(("mpirun", "mpiexec"), _wrapper("-n -np -H -x --np --host --hostfile", flags="v --oversubscribe")),
+    **dict.fromkeys(
+        ("apptainer", "singularity"), _wrapper("-B -H -W --bind --home --pwd --env --app", operands=1, verbs="exec run")
+    ),
+    "limactl": _wrapper("--workdir", operands=1, verbs="shell"),
+    "toolbox": _wrapper("-c -d -r --container --distro --release", verbs="run"),
+    "distrobox": _wrapper(anywhere=True, verbs="enter"),
     "bwrap": _wrapper(anywhere=True),
     "systemd-nspawn": _wrapper(anywhere=True),
     "ssh": _wrapper(

@@ -35,6 +35,8 @@ class ShellWord(NamedTuple):
     """Whether the uncertain part is file names matched by a wildcard."""
     bare: bool = False
     """Whether the word was written without quotes, so that it can be a reserved word."""
+    quoted: bool = False
+    """Whether it begins with a double quote, so that the value of a variable in it is not split into words."""
 
     @property
     def certain(self) -> bool:
@@ -54,7 +56,9 @@ class Simple:
     appends: list[ShellWord] = field(default_factory=list)
     """Files that a redirection appends to."""
     reads: bool = False
-    """Whether a redirection gives it a file to read."""
+    """Whether a redirection gives it a file, or another descriptor, to read."""
+    read_from: list[ShellWord] = field(default_factory=list)
+    """Files that a redirection gives it to read."""
     closed: bool = False
     """Whether a group or a branch ended before it, whose output its redirections take."""
     piped: bool = False
@@ -137,7 +141,8 @@ def read_word(cursor: Cursor) -> ShellWord | None:
         cursor.position += 1  # always advance
         return None
     source = cursor.text[start : cursor.position].replace(CONTINUATION, "")
-    return spelling.word(bare=source == spelling.text and spelling.fixed is None)
+    word = spelling.word(bare=source == spelling.text and spelling.fixed is None)
+    return word._replace(quoted=source.startswith('"'))
 
 
 def _opens_process(cursor: Cursor, char: str) -> bool:

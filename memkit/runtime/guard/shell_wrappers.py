@@ -70,6 +70,9 @@ def inner_commands(
         yield from _script_file(words[0] if words else None, piped=piped, inputs=inputs)
     elif name in ("find", "fd", "fdfind"):
         yield from _find(words)
+    elif name in ("iex", "invoke-expression") and piped and not words:
+        yield from (Inner(text=text, read=True) for text in fed)
+        yield Inner(doubt=ShellDoubt(RUN_TIME, "a shell runs what it is given to read"))
     elif name in SCRIPT_BLOCKS:
         yield from _script_block(words)
     elif name == "alias":
@@ -82,6 +85,8 @@ def inner_commands(
         yield from _wrapped(name, WRAPPERS[name], words)
         if _opens_shell(name, WRAPPERS[name], words):
             yield from _script_file(None, piped=piped, inputs=inputs)
+    if name in _GNU:
+        yield Inner(words=(literal(name[1:]), *words))
     if has_language(name) and not INTERPRETER.fullmatch(name):
         yield from _code(name, words, fed)
     if name in _READS_COMMANDS:
@@ -97,7 +102,14 @@ def inner_commands(
         yield from _sed(words)
     elif name in ("make", "gmake"):
         yield from (Inner(text=_after_sign(word)) for word in words if word.text.startswith("SHELL="))
-    elif name in ("kubectl", "oc", "nix", "guix"):  # even if its verb makes what then runs the program
+    elif name in (
+        "kubectl",
+        "oc",
+        "nix",
+        "guix",
+        "gcloud",
+        "launchctl",
+    ):  # even if its verb makes what then runs the program
         after = next((i for i, word in enumerate(words) if word.text == "--"), len(words))
         yield Inner(words=tuple(words[after + 1 :]))
     elif name in ("psql", "pgcli", "usql"):
@@ -110,6 +122,12 @@ def inner_commands(
             yield from (inner._replace(read=True) for inner in _values(inputs, sign.finditer))
 
 
+_GNU = words_of(
+    "grm grmdir gunlink gshred gtruncate gdd gmv gcp gln ginstall gtee gchmod gchown genv gtimeout gnice gnohup gstdbuf"
+    " gchroot gxargs gfind gtar gtime"
+)
+"""GNU's programs as they are called where others have their names, as on macOS."""
+_RUN_AFTER_DASHES = words_of("kubectl oc nix guix gcloud launchctl")
 _READS_COMMANDS = words_of("redis-cli valkey-cli keydb-cli mongo mongosh wsl diskpart sftp lftp")
 """Programs that run each line of their input as if it were their arguments."""
 _EXPANDS_NAMES = words_of("printf test [ read unset declare typeset local export let mapfile wait readonly")
@@ -283,26 +301,69 @@ def _opens_shell(name: str, wrapper: Wrapper, words: Sequence[ShellWord]) -> boo
 
 
 def _find(words: Sequence[ShellWord]) -> Iterator[Inner]:
+    roots = _roots(words)
     for start, word in enumerate(words):
         if word.text in _FIND_ACTIONS:
             ends = (i for i in range(start + 1, len(words)) if words[i].text in (";", "+"))
-            yield Inner(words=tuple(words[start + 1 : next(ends, len(words))]))
+            root = roots[0].text.rstrip("/") + "/" if len(roots) == 1 else ""
+            told = words[start + 1 : next(ends, len(words))]
+            yield Inner(words=tuple(_found(part, root) if _FOUND.search(part.text) else part for part in told))
+
+
+_FOUND = re.compile(r"\{[/.]{0,2}\}")
+"""What stands for a file that was found."""
+
+
+def _roots(words: Sequence[ShellWord]) -> list[ShellWord]:
+    """Return the folders that ``find`` searches."""
+    folders = islice(words, next((i for i, w in enumerate(words) if w.text[:1] in ("-", "(", "!")), len(words)))
+    return [word for word in folders if word.certain]
+
+
+def _found(word: ShellWord, root: str) -> ShellWord:
+    """Return a word in which the name of a file that is found stands, below ``root`` if it is the whole word."""
+    place = _FOUND.search(word.text)
+    assert place is not None
+    if place.group() == word.text:
+        return ShellWord(f"{root}{word.text}", len(root))
+    return ShellWord(word.text, min(word.fixed, place.start()))
+
+
+_COMMENT = re.compile(r"<#.*?#>", re.DOTALL)
+_BLOCK_SIGN = re.compile(r"[{}]")
+_CMD_TEST = re.compile(
+    r"\bif\s+(?:/i\s+)?(?:not\s+)?(?:exist\s+\S+|defined\s+\S+|errorlevel\s+\d+|\S+\s*==\s*\S+)\s+|(?<!\S)@(?=\w)",
+    re.IGNORECASE,
+)
+"""A test before a command of cmd, and the sign that keeps it from showing the command."""
+_DOT_SOURCED = re.compile(r"(^|[;|{(]\s*)\.\s+(?=[\w'\"])")
 
 
 def _power_shell(name: str, words: Sequence[ShellWord]) -> Iterator[Inner]:
     for position, word in enumerate(words):
         option = word.text.lower()
-        if option.startswith(("-c", "/c", "/k")):
-            text = join(words[position + 1 :])
-            if name == "cmd":
-                text = literal(text.text.replace("^", "")) if text.certain else text
+        if option.startswith(("-c", "/c", "/k", "//c", "//k")) and not option.startswith("-conf"):
+            glued = [_rest(word, 2)] if name == "cmd" and option[:2] in ("/c", "/k") and len(option) > 2 else []
+            text = join([*glued, *words[position + 1 :]])
+            if text.certain:
+                text = literal(_as_posix(name, text.text))
             yield Inner(text=text, surely=name != "forfiles")
+            if name != "cmd" and "{" in text.text:  # the blocks that programs and branches run
+                yield Inner(text=literal(_BLOCK_SIGN.sub(" ; ", text.text)), surely=False)
             if _MADE_NAME[name == "cmd"].search(text.text):
                 yield Inner(doubt=ShellDoubt(RUN_TIME, f"{name} runs a program whose name it makes"))
             return
         if option.startswith(("-e", "/e")) and not option[1:].startswith("ex"):
             yield Inner(doubt=ShellDoubt(RUN_TIME, "an encoded command"))
     yield from (Inner(text=word) for word in _operands(words)[:1])
+
+
+def _as_posix(name: str, text: str) -> str:
+    """Return text for cmd or PowerShell with what another shell reads otherwise replaced."""
+    text = text.replace("\\", "\\\\")  # no escape sign there
+    if name == "cmd":
+        return _CMD_TEST.sub("", text.replace("^", ""))
+    return _DOT_SOURCED.sub(r"\1", _COMMENT.sub(" ", text)) if name != "forfiles" else text
 
 
 SCRIPT_BLOCKS = words_of("% foreach foreach-object ? where where-object")

@@ -29,7 +29,8 @@ _SURE = words_of("select insert truncate grant revoke merge pragma vacuum attach
 _VAGUE = words_of(
     "analyze begin call comment commit deallocate declare desc describe do end exec execute export flush handler"
     " import kill load lock optimize prepare purge refresh reindex release rename reset rollback savepoint set show"
-    " sp_executesql start table unlock upsert use values if while shutdown backup restore"
+    " sp_executesql start table unlock upsert use values if while shutdown backup restore waitfor raiserror throw"
+    " checkpoint dbcc undrop cluster"
 )
 _ALSO_SHELL = words_of("set declare do exec export kill end shutdown backup restore")
 """SQL words that are also shell words: text that opens with one is not certainly SQL."""
@@ -50,11 +51,16 @@ _CONFIRMING: dict[str, frozenset[str] | None] = {
 _MODIFIERS = words_of("or replace temporary temp unlogged global local unique external ignore low_priority quick")
 _DATA_WORDS = frozenset({"select", "insert", "update", "delete", "merge", "replace", "truncate", "drop"})
 _OPENERS = frozenset({"begin", "then", "else", "loop", "do", "as", "explain", "analyze", "verbose", "atomic"})
-_TABLE_INTRODUCERS = frozenset({"from", "join", "into", "update", "table", "truncate", "using"})
+_TABLE_INTRODUCERS = words_of("from join straight_join apply into update table truncate using")
+_LISTS_TABLES = words_of("from using join")
+_ENDS_TABLES = words_of(
+    "select where group order having limit union except intersect set values returning window fetch for offset"
+)
+"""Words after which a comma no longer stands between tables."""
 _SKIPPED_BEFORE_TABLE = words_of(
     "if exists not only lateral ignore low_priority quick table or concurrently full verbose freeze"
 )
-_TABLE_COMES_FIRST = words_of("copy describe desc analyze vacuum")
+_TABLE_COMES_FIRST = words_of("copy describe desc analyze vacuum lock cluster handler")
 _SPEAKS_ON_TABLE = words_of("index trigger policy")
 """Objects created or dropped on a table."""
 _AFTER_TABLES = words_of("where set on from join using select order group limit values")
@@ -440,12 +446,24 @@ def _statement(part: list[Token]) -> SqlStatement:
 
 def _tables(part: list[Token]) -> Iterator[str]:
     by_opening = _place_by_opening(part)
+    lists = [False]  # of each open bracket, whether it is in a list of tables
+    expected, read = False, 0  # whether a table may stand here, and up to where names were read
     for index, token in enumerate(part):
         introduces = _is_word(token, _TABLE_INTRODUCERS) or (
             index == 0 and _is_word(token, frozenset({"delete", "insert", "merge", "replace"}))
         )
-        if introduces or index == by_opening:
-            yield from _names(part, index + 1)
+        if token.text == "(" and token.kind == "other":
+            lists.append(expected)
+            introduces = expected
+        elif token.text == ")" and len(lists) > 1:
+            lists.pop()
+        elif _is_word(token, _ENDS_TABLES):
+            lists[-1] = False
+        lists[-1] = lists[-1] or _is_word(token, _LISTS_TABLES)
+        expected = introduces or (token.text == "," and lists[-1] and index >= read)
+        if expected or index == by_opening:
+            names, read = _names(part, index + 1)
+            yield from names
 
 
 def _place_by_opening(part: list[Token]) -> int | None:
@@ -463,20 +481,30 @@ def _place_by_opening(part: list[Token]) -> int | None:
     return next((index for index, token in enumerate(part) if _is_word(token, words)), None)
 
 
-def _names(part: list[Token], index: int) -> Iterator[str]:
-    """Yield the dotted names of a comma-separated list that starts here."""
+def _names(part: list[Token], index: int) -> tuple[list[str], int]:
+    """Return the dotted names of a comma-separated list that starts here, and where it ends."""
+    names: list[str] = []
     while index < len(part) and _is_word(part[index], _SKIPPED_BEFORE_TABLE):
         index += 1
     while index < len(part) and part[index].kind in ("word", "name") and not _is_word(part[index], _DATA_WORDS):
         name = part[index].text
-        while index + 2 < len(part) and part[index + 1].text == "." and part[index + 2].kind in ("word", "name"):
-            name += f".{part[index + 2].text}"
-            index += 2
-        yield name
+        while (dots := _dots(part, index + 1)) and part[index + 1 + dots].kind in ("word", "name"):
+            name += f".{part[index + 1 + dots].text}"
+            index += 1 + dots
+        names.append(name)
         index = _after_alias(part, index + 1)
         if index >= len(part) or part[index].text != ",":
-            return
+            break
         index += 1
+    return names, index
+
+
+def _dots(part: list[Token], index: int) -> int:
+    """Return how many dots stand here before a word; two leave out the schema between them."""
+    dots = 0
+    while dots < 2 and index + dots < len(part) and part[index + dots].text == ".":
+        dots += 1
+    return dots if index + dots < len(part) else 0
 
 
 def _after_alias(part: list[Token], index: int) -> int:
