@@ -9,7 +9,6 @@ from brute_force import NONE, RandomProblem, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.htn.compiling import functions
 from memkit.runtime.htn.core import FOUND, GAVE_UP, NO_PLAN, Budget, HTNPlanner, verify
 from memkit.runtime.htn.search import solver
 
@@ -50,17 +49,3 @@ def test_tables_of_what_tasks_end_in_give_the_same_answer_and_always_give_one(se
     assert result.outcome in {SOLVABLE: [FOUND], NONE: [NO_PLAN]}.get(truth, [FOUND, NO_PLAN, GAVE_UP])
     if result.plan is not None:
         assert verify(domain, problem, result.plan) == []
-
-
-@settings(many, max_examples=60)
-@given(st.integers(0, 2**32))
-def test_plans_do_not_depend_on_whether_code_was_generated(seed: int) -> None:
-    """Generated functions, and what goes by rows in their place, find the same plan in the same number of nodes."""
-    found = []
-    for uses in (0, 1, 1_000_000):
-        drawn = RandomProblem(seed)
-        with patch.object(functions, "USES", uses), patch.object(functions, "ROWS", uses):
-            result = HTNPlanner(domain=drawn.domain(), budget=FEW).solve_problem(drawn.problem())
-        found.append((result.outcome, result.plan, list(result.tree), result.nodes))
-
-    assert found[0] == found[1] == found[2]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from growth import steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.htn.compiling import codegen, functions
+from memkit.runtime.htn.compiling import codegen
 from memkit.runtime.htn.compiling.compiled import compile_method
 from memkit.runtime.htn.core import (
     FOUND,
@@ -37,13 +35,9 @@ from memkit.runtime.htn.core import (
 from memkit.runtime.htn.language.terms import Head
 
 
-@pytest.mark.parametrize("uses", [0, functions.USES])
 @pytest.mark.parametrize("width", [11, 12, 13, 25, 60])
-def test_a_join_may_be_deeper_than_python_allows_blocks_to_be(
-    width: int, uses: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_join_may_be_deeper_than_python_allows_blocks_to_be(width: int) -> None:
     """CPython allows 20 loops inside each other; a method may have more variables, also in its explanation."""
-    monkeypatch.setattr(functions, "USES", uses)
     names = [f"?x{n}" for n in range(width)]
     conditions = [f"p{n} ?x{n}" for n in range(width)]
     planner = HTNPlanner([Method("m", "t", conditions, [" ".join(["o", *names])])], [Operator(" ".join(["o", *names]))])
@@ -81,12 +75,10 @@ def test_names_get_into_generated_code_as_text_only(names: list[str]) -> None:
     domain = Domain(operators=(step,), methods=(way,))
     problem = Problem(tasks=((task, one),), state=((predicate, one, other), (predicate, other, one)))
 
-    for uses in (0, functions.USES):
-        with patch.object(functions, "USES", uses):
-            result = HTNPlanner(domain=replace(domain)).solve_problem(problem)
+    result = HTNPlanner(domain=domain).solve_problem(problem)
 
-        assert [each.args for each in result.plan or []] == [(other,)]
-        assert verify(domain, problem, result.plan or []) == []
+    assert [each.args for each in result.plan or []] == [(other,)]
+    assert verify(domain, problem, result.plan or []) == []
 
 
 def test_values_that_are_not_texts_are_compared_by_value() -> None:

@@ -24,8 +24,6 @@ class CompiledOperator:
     """An operator ready to be applied."""
 
     source: Operator
-    uses: int = 0
-    """How often it was applied without generated code."""
 
     @cached_property
     def program(self) -> GeneratedFunction:
@@ -47,8 +45,6 @@ class CompiledMethod:
     """Returns the needs of its subtasks from a position on, at the time when these begin."""
     whole: CompiledMethod | None = None
     """The method of which this is a part."""
-    uses: int = 0
-    """How often it was expanded without generated code."""
     _programs: dict[tuple[Any, ...], GeneratedFunction] = field(default_factory=dict, repr=False)
 
     @cached_property

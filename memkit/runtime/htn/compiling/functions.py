@@ -1,239 +1,15 @@
-"""Executes operators and methods without generated code for their first uses.
-
-A generated function is several times as fast, but parsing its text takes Python longer than dozens of uses this way,
-and most problems use most methods less often. Both make the same moves in the same order, so that a plan does not
-depend on which was used.
-
-The values known at some point form a row: constants, then the task, then each fact found, element by element.
-Everything that is looked up, tested or made is read from positions of the row.
-"""
+"""The functions that a search calls for steps and tasks, generated when they are first needed; and what steps cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
-from itertools import filterfalse
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..language.conditions import Condition, Equal, Literal, conjuncts
-from ..language.methods import Method, done_before
-from ..language.operators import Operator
-from ..language.terms import ROOT_TYPE, DomainError, Term, is_variable, term_text
-from .codegen import Own, cost_program, method_variables
+from ..language.terms import DomainError, Term, term_text
+from .codegen import Own, cost_program
 from .compiled import CompiledDomain, CompiledMethod, CompiledOperator
-from .joins import Copy, Each, Match, Move, Test, Types
 from .state import World
-
-Row = tuple[Any, ...]
-_Read = Callable[[Row], Any]
-_Passes = Callable[[Row], bool]
-_MOST_STAGES = 40
-"""Stages are nested calls here; longer chains use generated code, however rarely they run."""
-
-
-class _Stage(NamedTuple):
-    """Candidates that extend a row, and the tests of the extended row."""
-
-    find: Callable[[Row], Collection[Any]]
-    are_facts: bool
-    """Whether candidates are facts, which enter the row element by element, rather than single objects."""
-    tests: list[_Passes]
-
-
-class _Layout:
-    """The positions of all values in a row, while it grows stage by stage."""
-
-    def __init__(self, world: World, types: Types, args: Sequence[Any], terms: Iterable[Term]) -> None:
-        """Lay out the constants that occur in ``terms``, and a task with the arguments ``args``."""
-        self.stages: list[_Stage] = []
-        self.tests: list[_Passes] = []
-        """Tests on the task before anything is looked up."""
-        self._world, self._types = world, types
-        # 1, 1.0 and True are equal, but facts must come out as they were written.
-        parts = (part for term in (*terms, (None, *args)) for part in (term[0], *filterfalse(is_variable, term[1:])))
-        self._constants = {key: at for at, key in enumerate(dict.fromkeys((type(part), part) for part in parts))}
-        self.constants = tuple(part for _, part in self._constants)
-        self._places: dict[str, int] = {}
-        self._length = len(self.constants) + 1  # the name of the task, which nothing reads
-        for arg in args:
-            self._meet(arg)
-
-    def move(self, move: Move, changing: Container[Any]) -> None:
-        """Add a test, or candidates for something that has no value yet."""
-        if isinstance(move, Test):
-            self._latest.append(self._test(move.condition))
-        elif isinstance(move, Copy):
-            self._bind(move.variable, self._at(move.source))
-        elif isinstance(move, Each):
-            members = self._world.objects_of(move.condition.atom[0])
-            self.stages.append(_Stage(lambda row: members, False, []))
-            self._meet(move.variable)
-        else:
-            self.stages.append(_Stage(self._like(move, changing), True, []))
-            for at, part in enumerate(move.condition.atom):
-                if at > 0 and part in move.new:
-                    self._meet(part)
-                else:
-                    self._length += 1
-
-    def read(self, parts: Sequence[Any]) -> _Read:
-        places = [self._at(part) for part in parts]
-        if len(places) > 1:
-            return itemgetter(*places)
-        return (lambda row: (row[places[0]],)) if places else (lambda row: ())
-
-    def read_fact(self, fact: Term) -> _Read:
-        """Return a reader of a fact, or a task, from a row; its name is never a variable."""
-        name = self._constants[type(fact[0]), fact[0]]
-        places = [name, *map(self._at, fact[1:])]
-        return itemgetter(*places) if len(places) > 1 else lambda row: (row[name],)
-
-    @property
-    def _latest(self) -> list[_Passes]:
-        return self.stages[-1].tests if self.stages else self.tests
-
-    def _at(self, part: Any) -> int:
-        return self._places[part] if is_variable(part) else self._constants[type(part), part]
-
-    def _meet(self, part: Any) -> None:
-        """Add an element at the end of the row: the value of a variable, or a repetition of a known value."""
-        if part in self._places or not is_variable(part):
-            self._latest.append(_are_same(self._at(part), self._length, True))
-        else:
-            self._bind(part, self._length)
-        self._length += 1
-
-    def _bind(self, variable: str, place: int) -> None:
-        self._places[variable] = place
-        for kind in self._types.get(variable, ()):
-            if kind != ROOT_TYPE:
-                self._latest.append(_is_in(itemgetter(place), self._world.objects_of(kind), True))
-
-    def _test(self, condition: Condition) -> _Passes:
-        if isinstance(condition, Equal):
-            return _are_same(self._at(condition.left), self._at(condition.right), condition.positive)
-        assert isinstance(condition, Literal)
-        return _is_in(self.read_fact(condition.atom), self._world.facts.facts, condition.positive)
-
-    def _like(self, move: Match, changing: Container[Any]) -> Callable[[Row], Collection[Term]]:
-        """Return a lookup for the facts that agree with the known values."""
-        atom, facts = move.condition.atom, self._world.facts
-        shape = (atom[0], len(atom))
-        given = tuple(at for at, part in enumerate(atom) if at > 0 and part not in move.new)
-        if given:
-            index, read = facts.index(shape, given), self.read([atom[at] for at in given])
-            key = read if len(given) > 1 else itemgetter(self._at(atom[given[0]]))
-            find: Callable[[Row], Collection[Term]] = lambda row: index.get(key(row), ())  # noqa: E731
-        else:
-            everything = facts.all(shape)
-            find = lambda row: everything  # noqa: E731
-        # Steps may change such facts before the next candidate is requested.
-        return (lambda row: list(find(row))) if atom[0] in changing else find
-
-
-def _is_in(read: _Read, known: Container[Any], wanted: bool) -> _Passes:
-    return lambda row: (read(row) in known) is wanted
-
-
-def _are_same(left: int, right: int, wanted: bool) -> _Passes:
-    return lambda row: (row[left] == row[right]) is wanted
-
-
-def applied_by_rows(operator: Operator, world: World) -> Callable[[Term], Term | None] | None:
-    """Return a function that applies a step, or None if the operator has parts that need generated code."""
-    conditions = list(conjuncts(operator.preconditions))
-    if operator.any_arguments or operator.effects_more or not _are_plain(conditions):
-        return None
-    parameters = [parameter.name for parameter in operator.parameters]
-    types = {parameter.name: (parameter.type,) for parameter in operator.parameters}
-    facts = (*operator.effects_remove, *operator.effects_add)
-    layout = _Layout(world, types, parameters, [*map(_term_of, conditions), *facts])
-    for condition in conditions:
-        layout.move(Test(condition), ())
-    removed = [layout.read_fact(fact) for fact in operator.effects_remove]
-    added = [layout.read_fact(fact) for fact in operator.effects_add]
-    constants, tests, change, length = layout.constants, layout.tests, world.facts.change, len(parameters) + 1
-
-    def apply(task: Term) -> Term | None:
-        if len(task) != length:
-            return None
-        row = constants + task
-        for passes in tests:
-            if not passes(row):
-                return None
-        change([read(row) for read in removed], [read(row) for read in added])
-        return task[1:]
-
-    return apply
-
-
-def expanded_by_rows(
-    method: Method, moves: Sequence[Move], types: Types, changing: Container[Any], world: World, source: object
-) -> Callable[[Term], Iterator[Any]] | None:
-    """Return a generator of the ways to apply a method, or None if it has parts that need generated code."""
-    steps, conditions = method.subtasks, [move.condition for move in moves]
-    if method.any_arguments or callable(steps) or not _are_plain(conditions):
-        return None
-    args = method.head.args
-    layout = _Layout(world, types, args, [*map(_term_of, conditions), *steps])
-    for move in moves:
-        layout.move(move, changing)
-    if len(layout.stages) > _MOST_STAGES:
-        return None
-    values, subtasks = layout.read(method_variables(method)), [layout.read_fact(step) for step in steps]
-    before = None if method.ordering is None or len(steps) < 2 else done_before(method.ordering, steps)
-    length, width, stages, tick = len(args) + 1, len(steps), layout.stages, world.tick
-
-    def longer(row: Row, at: int) -> Iterator[Row]:
-        if at == len(stages):
-            yield row
-            return
-        find, are_facts, tests = stages[at]
-        found = find(row)
-        if at > 0:
-            tick(len(found))
-        for each in found:
-            new = row + each if are_facts else (*row, each)
-            if all(passes(new) for passes in tests):
-                yield from longer(new, at + 1)
-
-    def expand(task: Term) -> Iterator[Any]:
-        start = layout.constants + task
-        if len(task) == length and all(passes(start) for passes in layout.tests):
-            for row in longer(start, 0):
-                following: tuple[Any, ...] = tuple([read(row) for read in subtasks])
-                if before is not None:
-                    following = ((Own.UNORDERED, following, before, 0),)
-                yield source, values(row), following, width
-
-    return expand
-
-
-def expected_rows(moves: Sequence[Move], world: World) -> float:
-    """Return the approximate number of candidates that a method's moves examine."""
-    found = 1.0
-    for move in moves:
-        if isinstance(move, Match):
-            atom = move.condition.atom
-            given = [at for at, part in enumerate(atom) if at > 0 and part not in move.new]
-            found *= max(1.0, world.facts.estimate((atom[0], len(atom)), given))
-        elif isinstance(move, Each):
-            found *= max(1, len(world.objects_of(move.condition.atom[0])))
-    return found
-
-
-def _are_plain(conditions: Iterable[Condition]) -> bool:
-    return all(isinstance(each, Literal | Equal) for each in conditions)
-
-
-def _term_of(condition: Condition) -> Term:
-    """Return the elements of a condition as a term, as far as it is one."""
-    if isinstance(condition, Equal):
-        return ("=", condition.left, condition.right)
-    assert isinstance(condition, Literal)
-    return condition.atom
-
 
 Apply = Callable[[Term], Term | None]
 """Applies a step and returns the values of its parameters, or None if it is impossible."""
@@ -243,13 +19,6 @@ Expansion = tuple[CompiledMethod | None, Term, Sequence[Term], int]
 """The method (or an accepted proposal; None if no method was chosen), the values of its variables, the subtasks that
 come first now, and how many subtasks the method has."""
 Expand = Callable[[Term], Iterator[Expansion]]
-
-USES = 60
-"""The number of uses of a method or an operator after which code is generated for it."""
-_LINKED = 15
-"""Setting up for one more search without generated code counts as this many uses."""
-ROWS = 1_000
-"""The most candidates that a method may examine without generated code."""
 
 
 class Functions:
@@ -276,24 +45,8 @@ class Functions:
         operator = self._compiled.operators.get(name)
         if operator is None:
             return None
-        apply = self._applied(name, operator)
+        apply = operator.program.link(self._world, operator)
         return (apply if self._charging is None else self._charging(name, apply, self._world)), operator
-
-    def _applied(self, name: str, operator: CompiledOperator) -> Apply:
-        """Return an operator's function; the interpreted one is eventually replaced by the generated one."""
-        slow = None if operator.uses >= USES else applied_by_rows(operator.source, self._world)
-        if slow is None:
-            return operator.program.link(self._world, operator)
-        by_rows = slow
-        operator.uses += _LINKED
-
-        def apply(task: Term) -> Term | None:
-            operator.uses += 1
-            if operator.uses >= USES:
-                self.steps[name] = self._step(name)
-            return by_rows(task)
-
-        return apply
 
     def _expanders(self, task: str) -> list[Expand]:
         found: list[Expand] = []
@@ -308,33 +61,9 @@ class Functions:
 
         def expand(task: Term) -> Iterator[Expansion]:
             if expanders[at] is expand:
-                expanders[at] = self._expander(expanders, at, method, source)
+                moves = method.moves(self._size)
+                expanders[at] = method.program(moves).link(self._world, source)
             yield from expanders[at](task)
-
-        return expand
-
-    def _expander(
-        self, expanders: list[Expand], at: int, method: CompiledMethod, source: CompiledMethod | None
-    ) -> Expand:
-        """Return a method's function; the interpreted one is eventually replaced by the generated one."""
-        moves, world = method.moves(self._size), self._world
-
-        def generated() -> Expand:
-            return method.program(moves).link(world, source)
-
-        if method.uses >= USES or expected_rows(moves, world) > ROWS:
-            return generated()
-        slow = expanded_by_rows(method.source, moves, method.types, method.changing, world, source)
-        if slow is None:
-            return generated()
-        by_rows = slow
-        method.uses += _LINKED
-
-        def expand(task: Term) -> Iterator[Expansion]:
-            method.uses += 1
-            if method.uses >= USES:
-                expanders[at] = generated()
-            yield from by_rows(task)
 
         return expand
 
