@@ -3,12 +3,14 @@
 
 import re
 from calendar import monthrange
+from collections.abc import Iterable
 from datetime import date, timedelta
 from itertools import dropwhile
 from typing import NamedTuple
 
 from ..record.lines import EMPTY
 from ..record.record import MAX_TEXT_BYTES, Draft, Origin
+from ..words.relations import LEADS_TO
 from ..words.text import APOSTROPHES, NUMBERS, WEEKDAYS, plain, regex, stem
 from ..words.wording import (
     ERRANDS,
@@ -21,7 +23,7 @@ from ..words.wording import (
     sentences,
     words,
 )
-from .statements import read_message, sentences_of
+from .statements import is_doubtful, is_question, read_message, sentences_of
 
 INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
@@ -103,6 +105,10 @@ LEADING = frozenset(
 """Stems that may precede a statement without being part of it."""
 DIRECTIONS = frozenset({"to", "from", "over", "under", "up", "down", "with"})
 """Small words whose exchange reverses a statement."""
+MODALS = frozenset({"may", "will", "would", "shall", "should", "could", "'ll"})
+"""Small words that make a statement one about what is not so, or not yet."""
+NARROWING = DIRECTIONS | {"'s", "or"}
+"""Small words after which a statement is about something else: "I work for Lloyd's rival", "I drink tea or coffee"."""
 OTHERS = frozenset({"he", "she", "they", "him", "them", "his", "her", "hers", "their", "you", "your"})
 """Third and second persons; a statement about them is not about the user."""
 SPEAKERS = frozenset(
@@ -112,6 +118,14 @@ SPEAKERS = frozenset(
 """Words with which people speak of themselves."""
 PERSON_WORDS = frozenset({"user", "users", "'s", "name"})
 """Words that a record may add to the user's: they only say who is meant."""
+ATTRIBUTES = tuple(
+    frozenset(map(stem, LEADS_TO[relation]))
+    for relation in ("is also called", "works for", "lives in", "comes from", "was born in", "studies at", "works in",
+                     "grew up in", "is married to")
+)  # fmt: skip
+"""The words that ask for something about a person; the first ones for a name."""
+OF_SELF = ATTRIBUTES[:4]
+"""What "I am …" may answer."""
 
 
 def infer_type(text: str) -> str:
@@ -137,12 +151,13 @@ def infer_tags(text: str) -> tuple[str, ...]:
     return tuple(word for word in candidates if word in longest)
 
 
-def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool:
+def is_users_own(text: str, user_text: str, names: tuple[str, ...] = (), *, is_steered: bool = False) -> bool:
     """Return whether ``text`` says what the user said in ``user_text``, and nothing else.
 
     Its content words must begin a sentence or clause in the same order, with the same negations, without gaps, and
     about the same persons; the sentence must not be a question, a condition or a guess. ``names`` may replace "I".
-    After a short label, the words may also be the value in a short statement.
+    After a short label, the words may also be the value in a short statement; if text from outside may have chosen the
+    label (``is_steered``), only in a statement of what the label asks for.
 
     >>> is_users_own("Alice prefers espresso", "I prefer espresso.", names=("Alice",))
     True
@@ -150,15 +165,19 @@ def is_users_own(text: str, user_text: str, names: tuple[str, ...] = ()) -> bool
     False
     >>> is_users_own("Alice lives in Porto", "My sister lives in Porto.", names=("Alice",))
     False
-    >>> is_users_own("Job: nurse", "My name is Alice, I work as a nurse.")
+    >>> is_users_own("Job: nurse", "My name is Alice, I work as a nurse.", is_steered=True)
     True
+    >>> is_users_own("Always pay: Bob", "I called Bob.", is_steered=True)
+    False
     """
-    value = text.removeprefix(label_of(text))
+    label = label_of(text)
+    value = text.removeprefix(label)
     named = PERSON_WORDS.union(word for name in names for word in content_words(name))
     spans = [span for sentence in sentences(user_text) if _is_statement(sentence, text) for span in _spans(sentence)]
     if any(_says(span, text, allowed) for allowed in (named, PERSON_WORDS) for span in spans):
         return True
-    return (value != text and any(_states(span, value) for span in spans)) or _is_read(text, user_text)
+    told = any(_states(span, value, label if is_steered else "") for span in spans) if label else False
+    return told or _is_read(text, user_text)
 
 
 def _is_read(text: str, user_text: str) -> bool:
@@ -177,10 +196,11 @@ def label_of(line: str) -> str:
     return found[0] if found else ""
 
 
-def _states(span: str, value: str) -> bool:
+def _states(span: str, value: str, label: str) -> bool:
     """Return whether ``value`` ends a short statement about the user, or is followed there by a function word.
 
-    "Look up Lisbon" does not make Lisbon a home, whatever label a page wants before it.
+    "Look up Lisbon" does not make Lisbon a home, whatever label a page wants before it; nor does "I miss Lisbon", if
+    ``label`` is one that the rest of the statement must fit.
     """
     spoken, wanted = words(span), words(value)
     if not wanted or not SPEAKERS & set(spoken) or OTHERS & set(spoken) - set(wanted):
@@ -191,14 +211,28 @@ def _states(span: str, value: str) -> bool:
         if spoken[place : place + len(wanted)] == wanted:
             before, after = spoken[:place], spoken[place + len(wanted) :]
             told = [word for word in (*before, *after) if _tells(word, PERSON_WORDS)]
-            if len(told) <= MOST_AROUND and (not after or after[0] in FUNCTION_WORDS):
+            ends = not after or after[0] in FUNCTION_WORDS - NARROWING
+            if ends and len(told) <= MOST_AROUND and (not label or _fits(label, (*before, *after))):
                 return True
     return False
 
 
+def _fits(label: str, around: Iterable[str]) -> bool:
+    """Return whether a label and the words around a value are the same, or ask for one attribute of a person.
+
+    >>> _fits("City: ", ["i", "live", "in"]), _fits("Dog's name: ", ["my", "dog", "is", "called"])
+    (True, True)
+    >>> _fits("City: ", ["i", "miss"]), _fits("Always pay: ", ["i", "am"])
+    (False, False)
+    """
+    asked, told = ({stem(word) for word in some if word not in FUNCTION_WORDS} for some in (words(label), around))
+    unshared = asked ^ told
+    return any(unshared <= asking for asking in (ATTRIBUTES if told else OF_SELF)) or unshared <= ATTRIBUTES[0]
+
+
 def _is_statement(sentence: str, text: str) -> bool:
     """Return whether ``sentence`` is neither a question nor a condition, nor a guess unless ``text`` is one too."""
-    if sentence.rstrip().endswith(("?", "？")) and not ASKED_FOR.match(sentence.translate(APOSTROPHES)):
+    if is_question(sentence) and not ASKED_FOR.match(sentence.translate(APOSTROPHES)):
         return False
     if CONDITIONS & set(words(sentence)):
         return False
@@ -206,8 +240,13 @@ def _is_statement(sentence: str, text: str) -> bool:
 
 
 def _spans(sentence: str) -> list[str]:
-    """Return the parts of ``sentence`` that may be statements: all of it, its beginning, later clauses and facts."""
+    """Return the parts of ``sentence`` that may be statements: all of it, its beginning, later clauses and facts.
+
+    What follows "the page says:" is not the user's.
+    """
     said = ASKED_FOR.sub("", INTERJECTION.sub("", sentence).translate(APOSTROPHES))
+    head, colon, _ = said.partition(":")
+    said = head if colon and is_doubtful(head) else said
     return [said, *(part for clause in CLAUSE.split(said) for part in (clause, BREAK.split(clause)[0])), *facts(said)]
 
 
@@ -230,18 +269,18 @@ def _telling(text: str, allowed: frozenset[str]) -> list[str]:
 
 
 def _tells(word: str, allowed: frozenset[str]) -> bool:
-    return (word in DIRECTIONS or word not in FUNCTION_WORDS) and stem(word) not in allowed
+    return (word not in FUNCTION_WORDS or word in DIRECTIONS | MODALS) and stem(word) not in allowed
 
 
 def _may_end_there(spoken: tuple[str, ...], left: int, allowed: frozenset[str]) -> bool:
     """Return whether the last ``left`` significant words merely extend the statement, after a word like "in"."""
     places = [place for place, word in enumerate(spoken) if _tells(word, allowed)]
-    return left == 0 or spoken[places[-left] - 1] in FUNCTION_WORDS - DIRECTIONS
+    return left == 0 or spoken[places[-left] - 1] in FUNCTION_WORDS - NARROWING
 
 
 def says_own_words(text: str, origin: Origin) -> bool:
     """Return whether ``text`` is what the user said in the running turn."""
-    return is_users_own(text, origin.user_text or "", names=(origin.user_id,))
+    return is_users_own(text, origin.user_text or "", names=(origin.user_id,), is_steered=bool(origin.taint))
 
 
 def draft_from_tool(
