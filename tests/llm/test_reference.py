@@ -181,6 +181,21 @@ def test_each_of_several_things_that_a_question_lists_is_answered(archive: Archi
     assert unknown.message.startswith("I do not know")
 
 
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ("Please remember that I take my coffee black.", ["I take my coffee black"]),
+        ("Remember that the gate sticks in winter.", ["The gate sticks in winter"]),
+        ("Keep in mind that our bins go out on Tuesdays", ["Our bins go out on Tuesdays"]),
+        ("Remember that night in Rome?", []),
+        ("Remember that I might move", []),
+    ],
+)
+def test_a_sentence_that_it_is_asked_to_remember_needs_no_known_form(asked: str, kept: list[str]) -> None:
+    """If it is plainly one: after "that", a speaker or an article begins a clause, whatever its verb."""
+    assert [one.text for one in read_statements(asked)] == kept
+
+
 def test_what_nobody_told_is_not_known(archive: ArchivalStore) -> None:
     """A question that memory cannot answer gets no invented answer."""
     agent_of(archive).step("My dog is called Rex.")

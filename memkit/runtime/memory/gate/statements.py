@@ -220,7 +220,7 @@ REMEMBER = regex(
     r"those|you|your|his|her|their|there|what|when|where|how|why|who)(?:'\w+)?)\b)"
     r"(?P<what>(?=.{0,80}\b(?:is|are|am|was|were|has|have|prefers?|likes?|loves?|hates?|lives?|works?|starts?|ends?|"
     r"costs?|needs?|uses?|runs?|keeps?|owns?|speaks?|wants?|must|never|always|means|belongs|opens|closes|takes|moved|"
-    r"called)\b|(?:I|we)'(?:m|re|ve) )\S.{4,300})$",
+    r"called)\b|(?:I|we)(?:'(?:m|re|ve))? |(?:my|our|the) \w+ )\S.{4,300})$",
     re.IGNORECASE,
 )
 """A request to remember a statement, which then need not have a known form."""
