@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from memkit.errors import UsageError
@@ -71,10 +71,11 @@ def change_files(
     beside: Sequence[str] = (),
     accept: Callable[[], object] | None = None,
     hooks: bool = True,
+    executable: Collection[str] = (),
 ) -> str | None:
     """Write several files, each ``content`` by its path, as one change and one commit, as :func:`change_file` does.
 
-    A file without content is removed.
+    A file without content is removed; those in ``executable`` may be run.
     """
     for path in files:
         _require_inside(root, path)
@@ -90,7 +91,8 @@ def change_files(
             if content is None:
                 (root / path).unlink(missing_ok=True)
             else:
-                write_whole(root / path, content.encode("utf-8") if isinstance(content, str) else content)
+                mode = 0o777 if path in executable else 0o666
+                write_whole(root / path, content.encode("utf-8") if isinstance(content, str) else content, mode=mode)
         if accept is not None:
             accept()
         if not in_repository:

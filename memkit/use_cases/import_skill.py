@@ -132,7 +132,10 @@ def import_skill(
         return done
     # The checks belong to the owner: the existing skill's are kept, and a new skill has none.
     message, skill = _message(done, file, reading), read_skill(document.data)
-    commit = change_files(root, {done.path: done.text, **beside}, message, accept=lambda: accept_skill(root, skill))
+    files: dict[str, str | bytes | None] = {done.path: done.text, **beside}
+    whole_package = files_to_keep(package) if package else {}
+    programs = [f"{SKILL.folder}/{name}/{path}" for path, one in whole_package.items() if one.executable]
+    commit = change_files(root, files, message, accept=lambda: accept_skill(root, skill), executable=programs)
     return replace(done, commit=commit)
 
 
@@ -190,7 +193,7 @@ def _elsewhere(file: SheetFile, fields: Mapping[str, Any]) -> tuple[str, ...]:
     if given is None or file.folder is None or given == file.folder:
         return ()
     return (
-        f"The skill calls itself {one_line(str(given), 80)!r} and lies in the folder {one_line(file.folder, 80)!r}; "
+        f"The skill calls itself {one_line(str(given), 80)!r} and is in the folder {one_line(file.folder, 80)!r}; "
         "the format wants one name for both.",
     )
 

@@ -131,7 +131,8 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     """
     skill = show_skill(root, name)
     path = out / kebab_case(skill.name) / "SKILL.md"
-    beside = {each: file.content for each, file in files_beside(root, f"{FOLDER}/{name}").items()}
+    package = files_beside(root, f"{FOLDER}/{name}")
+    beside = {each: file.content for each, file in package.items()}
     came_with = beside.pop("SKILL.md", b"").decode("utf-8", "replace")
     text, lost = _sheet_text(skill, load_named_skill(root, name), profile, came_with)
     if text != came_with and beside.pop(SIGNATURE, None) is not None:
@@ -144,8 +145,9 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
         require_writable_inside(root, place)
         if not force and _holds_another(place, content):
             raise UsageError(f"{place} holds another text. Add --force to replace it.")
+    programs = {path.parent / each for each, file in package.items() if file.executable}
     for place, content in written.items():
-        write_whole(place, content)
+        write_whole(place, content, mode=0o777 if place in programs else 0o666)
     shortened = "…" in text.split("---\n", 2)[1] and "…" not in skill.description
     return Exported(path.parent.name, path, shortened, (*left_out(skill, profile), *lost), tuple(sorted(beside)))
 

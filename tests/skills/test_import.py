@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -280,7 +281,7 @@ def test_a_skill_in_a_folder_of_another_name_keeps_its_own(
     told = answer(capsys, store, given_skill)
 
     assert told["data"]["name"] == "other-tools"
-    assert any("lies in the folder 'pdf-tools'" in each["message"] for each in told["diagnostics"])
+    assert any("is in the folder 'pdf-tools'" in each["message"] for each in told["diagnostics"])
     assert (store / "skills" / "other-tools.yaml").exists()
 
 
@@ -589,6 +590,22 @@ def test_a_package_travels_whole(store: Path, given_skill: Path, capsys: pytest.
     )
     assert before == after
     assert git(store, "status", "--porcelain", "skills") == ""
+
+
+def test_a_script_may_still_be_run_after_it_travelled(
+    store: Path, given_skill: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that was executable is so in the store, in git and in what is exported; another one is not."""
+    for name in ("fill.sh", "lib.sh"):
+        (given_skill / name).write_text("echo\n")
+    (given_skill / "fill.sh").chmod(0o755)
+    answer(capsys, store, given_skill)
+
+    out = exported(store, "pdf-tools")
+
+    for folder in (store / "skills" / "pdf-tools", out):
+        assert [os.access(folder / name, os.X_OK) for name in ("fill.sh", "lib.sh")] == [True, False]
+    assert git(store, "ls-files", "--stage", "skills/pdf-tools/fill.sh").startswith("100755 ")
 
 
 def test_after_a_change_headings_and_order_stay_and_what_is_lost_is_listed(
