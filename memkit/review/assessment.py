@@ -59,7 +59,7 @@ def _policies(side: StoreSide, known: dict[tuple[str, FileState], Mapping[str, A
 
 
 TOLD = 3
-"""The most reasons in the paragraph; the others are counted in it."""
+"""The most reasons in the paragraph; the others are counted in it and listed below."""
 
 _INTEGRITY = ("removed", "edited", "broken", "tampered", "missing")
 """Changes of shards that no program of memkit makes."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from memkit import __version__
 from memkit.policies.verdict_diff import VerdictChange, change_data, check_line
+from memkit.review.assessment import TOLD
 from memkit.review.interface import (
     Difference,
     End,
@@ -60,11 +61,17 @@ def difference_lines(found: Difference, limit: int) -> Iterator[str]:
 def review_lines(found: Review, limit: int) -> Iterator[str]:
     """Yield the assessment, the changed verdicts and findings, and then every change."""
     assessment = f"{TITLES[found.assessment.level]}: {one_line(found.assessment.summary)}"
-    yield from textwrap.wrap(assessment, PARAGRAPH, break_long_words=False, break_on_hyphens=False)
+    yield from _wrapped(assessment)
+    for reason in found.assessment.reasons[TOLD:]:
+        yield from _wrapped(f"Also: {one_line(reason.message)}")
     yield ""
     yield from _verdict_lines(found.verdicts, limit)
     yield from _lint_lines(found.lint, limit)
     yield from difference_lines(found.difference, limit)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, PARAGRAPH, break_long_words=False, break_on_hyphens=False)
 
 
 def end_name(end: End) -> str:
@@ -266,6 +273,9 @@ def _comment_lines(found: Review, limit: int) -> Iterator[str]:
     yield ""
     yield sentence(found.assessment.summary)
     yield ""
+    if len(found.assessment.reasons) > TOLD:
+        yield from (f"- {sentence(reason.message)}" for reason in found.assessment.reasons[TOLD:])
+        yield ""
     yield f"{code(end_name(difference.before))} → {code(end_name(difference.after))}: {plain(summary(difference))}"
     yield from (f"\n> {sentence(note.message)}" for note in difference.notes)
     yield from _verdicts(found, limit)

@@ -135,6 +135,25 @@ def test_what_needs_no_look_is_clear(reviewed: Path, capsys: pytest.CaptureFixtu
     assert answer["data"]["summary"].startswith("Nothing here weakens a policy")
 
 
+def test_every_reason_is_shown_in_each_form(reviewed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The paragraph has room for three; the others, such as an open question of memory, are listed below it."""
+    put(reviewed, "policies/stop.yaml", POLICY.replace("hard", "soft"))
+    put(reviewed, "skills/new.yaml", "name: new\nsteps: []\n")
+    for town in ("Paris", "Rome"):
+        assert run(["memory", "add", f"Ada lives in {town}", "--user", "ada", "--store", str(reviewed)]) == 0
+    capsys.readouterr()
+    _, answer = reviewed_as(reviewed, capsys)
+    assert len(answer["data"]["reasons"]) > 3 and "open question" in answer["data"]["reasons"][-1]["message"]
+
+    shown = {}
+    for form in ([], ["--markdown"]):
+        run(["review", "--store", str(reviewed), *form])
+        shown[bool(form)] = " ".join(capsys.readouterr().out.replace("`", "").replace("\\", "").split())
+
+    for form in shown.values():
+        assert "1 open question about memory, first: They cannot both be true." in form
+
+
 def test_two_forms_at_once_are_refused(reviewed: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One answer has one form; a page that cannot be written is one clear line."""
     assert run(["review", "--json", "--markdown", "--store", str(reviewed)]) == 2
