@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import EnvironmentFault
 from memkit.runtime.memory.log.clone import MACHINE, cache_folder, lock_file, state_folder
+from memkit.runtime.memory.log.log import Witness
 from memkit.runtime.memory.log.shards import locked, sync_folder
 from memkit.runtime.memory.record.lines import StoreLocked
 from memkit.store.files import make_user_only, write_whole
@@ -159,6 +160,8 @@ class ErasureJournal:
         for replacement in intent.replacements:
             self._replace(top, replacement)
         _clear(cache_folder(self._store))
+        # Last: an index that still has the removed lines would save them again as what is missed.
+        Witness(self._store).forget()
         Unproven(self._store).keep(intent.owed, self.folder / _NEEDLES)
         self.discard()
 

@@ -6,8 +6,8 @@ import hashlib
 import json
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -93,20 +93,23 @@ class LocalState:
         own = set() if self._subject.called else own
         everybodys = (self._folder, *self._others)
         for path, parts in ((path, path.relative_to(state).parts) for state in everybodys for path in _files(state)):
-            kind = _COUNTED.get(parts[0], "other")
-            if any(part.partition(".")[0] in own for part in parts):
-                yield StateChange(path, None, kind)
-                continue
-            if holds_lines(path.name) and parts[0] not in ("torn", "access"):
-                left = self._left(path, belonging, scanner, torn=parts[0] == "audit")
-                if left.is_text:
-                    if left.is_changed:
-                        yield StateChange(path, left.result(), kind)
-                    continue
-            content = path.read_bytes()
-            rest = self._rest(path, parts[0], content, belonging, scanner)
-            if rest != content:
-                yield StateChange(path, rest, kind)
+            with suppress(FileNotFoundError):  # whoever closes a database removes the files beside it
+                yield from self._changes_of(path, parts, own, belonging, scanner)
+
+    def _changes_of(
+        self, path: Path, parts: Sequence[str], own: Collection[str], belonging: Belonging, scanner: Scanner
+    ) -> Sequence[StateChange]:
+        """Return the change of a file, if any."""
+        kind = _COUNTED.get(parts[0], "other")
+        if any(part.partition(".")[0] in own for part in parts):
+            return [StateChange(path, None, kind)]
+        if holds_lines(path.name) and parts[0] not in ("torn", "access"):
+            left = self._left(path, belonging, scanner, torn=parts[0] == "audit")
+            if left.is_text:
+                return [StateChange(path, left.result(), kind)] if left.is_changed else []
+        content = path.read_bytes()
+        rest = self._rest(path, parts[0], content, belonging, scanner)
+        return [StateChange(path, rest, kind)] if rest != content else []
 
     def _left(self, path: Path, belonging: Belonging, scanner: Scanner, *, torn: bool) -> _Left:
         """Return the remainder of lines of JSON, processed one by one: an audit log is as long as its month."""
@@ -189,7 +192,7 @@ def _files(folder: Path) -> list[Path]:
 def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
     if path.suffix not in (SUFFIX, SESSION):
         return
-    with path.open("rb") as file:
+    with suppress(FileNotFoundError), path.open("rb") as file:
         for line in file if path.suffix == SUFFIX else [file.read()]:
             if b'"user_id"' in line:
                 yield from (data for _, data in objects_in(line.removesuffix(b"\n")))
@@ -252,7 +255,7 @@ def _counts_without(path: Path, content: bytes, ids: Texts, scanner: Scanner) ->
     """Return another user's access counts without those of erased shared records, leaving no byte of them."""
     database = path.with_name(path.name.removesuffix("-wal").removesuffix("-shm"))
     together = [database.with_name(database.name + suffix) for suffix in SUFFIXES]
-    if not any(scanner.finds(part.read_bytes()) for part in together if part.exists()):
+    if not any(map(scanner.finds, _contents(together))):
         return content
     if path != database:
         return None
@@ -265,6 +268,13 @@ def _counts_without(path: Path, content: bytes, ids: Texts, scanner: Scanner) ->
             target.commit()
             target.execute("VACUUM")
         return copy.read_bytes()
+
+
+def _contents(paths: Iterable[Path]) -> Iterator[bytes]:
+    """Yield the contents of those files that are there."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            yield path.read_bytes()
 
 
 def _digest(name: str) -> str:

@@ -13,6 +13,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -333,8 +334,9 @@ class Scanner:
         """
         for path in paths:
             name = str(path.relative_to(root))
-            content = [str(path.readlink()).encode()] if path.is_symlink() else _Content(path)
-            self._count(place, name, is_own(path), partial(self._finds_in_file, name, content))
+            with suppress(FileNotFoundError):  # gone meanwhile, as is a database's file when its last reader closes it
+                content = [str(path.readlink()).encode()] if path.is_symlink() else _Content(path)
+                self._count(place, name, is_own(path), partial(self._finds_in_file, name, content))
         return place
 
     def objects(self, place: Place, git: Plumbing) -> Place:

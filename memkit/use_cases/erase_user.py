@@ -355,7 +355,6 @@ def _change(
                 left = made() if callable(made) else made
                 staged[path] = None if left is None else journal.stage(len(staged), left, like=path)
         journal.commit(journal.meant(top, list(staged.items()), owed), needles.marks)
-        Witness(workspace.root).forget()  # the removed lines are not missing
         journal.change()
     if server:
         server.erase(survey.user_id, survey.belonging.owns, Witness(workspace.root).relinking_key)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memkit import open_store
 from memkit.cli.main import run
+from memkit.privacy import local_state
+from memkit.privacy.journal import ErasureJournal
 from memkit.runtime.memory.log.clone import state_folder
+from memkit.use_cases import erase_user
 from tests.privacy.traces import BOB, TEXT, erase, git, leaking, remember
 
 
@@ -192,3 +198,40 @@ def test_what_a_tool_writes_is_known_by_its_path(peopled: Path, capsys: pytest.C
     assert "zanzibar" not in git(peopled, "show", "HEAD:logs/sent.txt")
     assert "zanzibar" in git(peopled, "show", "HEAD:mine/sent.txt")
     assert "mine/sent.txt" in told
+
+
+def test_who_reads_while_the_archive_is_rewritten_makes_nothing_missing(
+    peopled: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An index that still has the erased lines is no witness of them: fsck finds nothing, and memory is committed."""
+    replace = ErasureJournal._replace
+
+    def read_first(self: ErasureJournal, *given: Any) -> None:
+        with open_store(peopled) as reader:
+            assert [hit.text for hit in reader.search("green tea", user="bob")] == [BOB]
+        replace(self, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ErasureJournal, "_replace", read_first)
+        code, envelope = erase(peopled, capsys)
+
+    assert (code, envelope["diagnostics"]) == (0, []), envelope
+    assert run(["fsck", "--store", str(peopled)]) == 0
+    assert "missing" not in "".join(capsys.readouterr())
+
+
+def test_a_file_that_is_gone_before_it_is_read_holds_nothing(
+    peopled: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever closes a database removes the two files beside it, also between the list of files and their turn."""
+    beside = state_folder(peopled) / "access" / "somebody.sqlite-shm"
+
+    def listed(files: Callable[..., Iterable[Path]]) -> Callable[..., list[Path]]:
+        return lambda root, **more: [*files(root, **more), *([beside] if beside.is_relative_to(root) else [])]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(local_state, "_files", listed(local_state._files))
+        patched.setattr(erase_user, "files_below", listed(erase_user.files_below))
+        code, envelope = erase(peopled, capsys)
+
+    assert (code, leaking(peopled)) == (0, []), envelope

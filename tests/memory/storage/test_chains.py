@@ -14,8 +14,18 @@ from hypothesis import strategies as st
 from open_gate import OpenGate, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index.catalogue import Catalogue
 from memkit.runtime.memory.log.clone import cache_folder, claim, keys_home
-from memkit.runtime.memory.log.log import Forged, NewestLine, WriterHead, linked, parent_of, read_link, read_own_link
+from memkit.runtime.memory.log.log import (
+    Forged,
+    NewestLine,
+    Witness,
+    WriterHead,
+    linked,
+    parent_of,
+    read_link,
+    read_own_link,
+)
 from memkit.runtime.memory.record.lines import InvalidRecord, decode_line, encode_line
 from memkit.runtime.memory.record.record import unplaced
 
@@ -432,3 +442,26 @@ def test_a_digest_of_bytes_that_are_no_line_makes_none(tmp_path: Path, end: byte
 
     assert sorted(record.text for record in store.records(user_id="ada")) == TEXTS
     assert {problem.code for problem in told} == {"tampered"}
+
+
+def test_what_an_erasure_takes_away_is_missed_by_nobody_who_reads_meanwhile(tmp_path: Path) -> None:
+    """It rewrites the shards, removes the index and forgets the heads; who had the old index open saves none again."""
+    written(tmp_path)
+    store, told = opened(tmp_path)
+    refresh = Catalogue.refresh
+
+    def late(catalogue: Catalogue, *given: Any, **more: Any) -> None:
+        if patched.call_count == 1:
+            rewritten(tmp_path, lambda lines: [line for line in lines if line["user_id"] != "ada"])
+            shutil.rmtree(cache_folder(tmp_path))
+            Witness(tmp_path).forget()
+        refresh(catalogue, *given, **more)
+
+    with patch.object(Catalogue, "refresh", autospec=True, side_effect=late) as patched:
+        store.search("tea", user_id="ada")
+    store.close()
+
+    again, told_again = opened(tmp_path)
+    again.check()
+    again.close()
+    assert patched.call_count == 2 and [*told, *told_again] == []

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index import catalogue as catalogue_file
 from memkit.runtime.memory.index import corpus as corpus_index
 from memkit.runtime.memory.index import index as whole_index
 from memkit.runtime.memory.index import words as word_index
@@ -494,3 +495,21 @@ def test_a_shard_that_is_written_anew_between_catalogue_and_line(
         texts = found(store, "lynx", user_id="bob")
 
     assert sorted(texts) == ([] if gone == "all" else [f"bob keeps lynx {number}" for number in range(3)])
+
+
+def test_an_index_that_is_removed_while_it_is_opened(tmp_path: Path, open_store: OpenStore) -> None:
+    """An erasure by another process empties the cache at any moment; the index is made anew in its place."""
+    note(open_store(), "espresso in the morning")
+    shutil.rmtree(cache_folder(tmp_path))
+    opening, events = catalogue_file._use_write_ahead_log, list[dict[str, object]]()
+
+    def late(sql: object) -> None:
+        opening(sql)
+        if opened.call_count <= 2:
+            shutil.rmtree(cache_folder(tmp_path))
+
+    with patch.object(catalogue_file, "_use_write_ahead_log", side_effect=late) as opened:
+        assert found(open_store(observe=events.append), "espresso") == ["espresso in the morning"]
+
+    assert not [event for event in events if event["event"] == "index"]
+    assert (cache_folder(tmp_path) / "catalogue.sqlite").exists()

@@ -33,14 +33,30 @@ VECTORS = ("-vectors", "-vectors-journal", "-hosted", "-hosted-journal")
 """The files that an index of vectors keeps next to the database of its corpus, and that are deleted with it."""
 
 
+REMOVED_AT_MOST = 10
+"""How often a database file is made again because an erasure or a person removed the cache at that moment."""
+
+
+def _inode_of(path: Path) -> int:
+    """Return the inode of a file, which is made if it is missing."""
+    for left in reversed(range(REMOVED_AT_MOST)):
+        try:
+            if not path.exists():
+                make_private(path.parent)
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            return path.stat().st_ino
+        except FileNotFoundError:
+            if not left:
+                raise
+    raise AssertionError
+
+
 class Database:
     """A connection that notices when its file was removed."""
 
     def __init__(self, path: Path | None, *, synchronous: str = "NORMAL") -> None:
         self.path = path
-        if path is not None and not path.exists():
-            make_private(path.parent)
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        self._inode = _inode_of(path) if path is not None else 0  # first: what takes its place later is another file
         self.sql = sqlite3.connect(
             path or ":memory:",
             timeout=BUSY_SECONDS,
@@ -55,7 +71,6 @@ class Database:
             self.sql.execute(f"PRAGMA synchronous={synchronous}")
             self.sql.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
         self._place = os.fspath(path) if path is not None else ""
-        self._inode = path.stat().st_ino if path is not None else 0
         self._process = os.getpid()
 
     def is_current(self) -> bool:
@@ -245,7 +260,7 @@ class Catalogue:
     def __init__(self, path: Path | None, witness: Witness | None = None) -> None:
         self.database = Database(path)
         self._sql = self.database.sql
-        self.chains = Chains(self._sql, witness)
+        self.chains = Chains(self._sql, witness, self.database.is_current)
         self._just_said: dict[tuple[str, int], tuple[bytes, Mapping[str, JSON]]] = {}
         """The lines of the last shard that a refresh read, by shard and position: the same lines are entered into a
         corpus next."""

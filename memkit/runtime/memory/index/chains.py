@@ -110,8 +110,10 @@ class Withheld(NamedTuple):
 class Chains:
     """The chains of a catalogue's lines, in its database."""
 
-    def __init__(self, sql: sqlite3.Connection, witness: Witness | None) -> None:
+    def __init__(self, sql: sqlite3.Connection, witness: Witness | None, is_current: Callable[[], bool]) -> None:
+        """Keep the chains in ``sql``, whose file ``is_current`` unless it was removed meanwhile."""
         self._sql = sql
+        self._is_current = is_current
         self._witness = witness
         self._compared: bytes | None = None
         """The heads that this process compared the lines with."""
@@ -359,7 +361,7 @@ class Chains:
             name: WriterHead(bytes(last).hex(), count, shard) for name, last, count, shard in self._sql.execute(query)
         }
         heads |= {writer: before[writer] for writer in missed if writer in before}
-        kept = self._witness.keep(heads)
+        kept = self._witness.keep(heads, self._is_current)
         self._sql.execute("DELETE FROM witness")
         self._sql.execute("INSERT INTO witness VALUES(?)", (kept,))
         self._compared = kept

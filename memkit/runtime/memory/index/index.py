@@ -9,6 +9,7 @@ import sqlite3
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -164,10 +165,13 @@ class Index:
 
     def refresh(self, users: Users = None, *, anew: bool = False) -> None:
         """Take in what the log has gained or lost about ``users``; with ``anew`` all of it is read again."""
-        self._let_go_of_gone()
-        if not self._is_changing():
-            self._followed.clear()
-        self._served(lambda: self.catalogue.refresh(self._log, users, anew=anew), users=users)
+        for _ in range(REWRITTEN_AT_MOST):
+            self._let_go_of_gone()
+            if not self._is_changing():
+                self._followed.clear()
+            self._served(lambda: self.catalogue.refresh(self._log, users, anew=anew), users=users)
+            if self._is_changing() or self.catalogue.database.is_current():
+                return  # else an erasure removed it meanwhile, and to it the erased lines are missing
 
     def refresh_to_write(self, users: Users = None) -> None:
         """Do the same in the store's own place: on a full disk, reading continues elsewhere, but writing does not."""
@@ -428,15 +432,26 @@ class Index:
 
     def _served(self, ask: Callable[[], Answer], helps: Unserved = is_unwritable, users: Users = None) -> Answer:
         """Return the result of ``ask``; after an error that a move ``helps``, the result of the index elsewhere."""
-        while True:
+        for tries in count(1):
             try:
                 with _uncollected():
                     return ask()
             except (OSError, sqlite3.OperationalError) as error:
                 if self._folder is None or self._is_changing() or not helps(error):
                     raise
-            self._move()
+                is_gone = tries < REWRITTEN_AT_MOST and isinstance(error, sqlite3.Error) and self._was_removed()
+            if is_gone:  # made anew in its place: an erasure knows of no other
+                self._catalogue, self._open = None, OrderedDict()
+            else:
+                self._move()
             self.refresh(users)
+        raise AssertionError
+
+    def _was_removed(self) -> bool:
+        """Return whether a file of the index was removed under the hands of this process."""
+        opened = [self._catalogue, *self._open.values()]
+        is_there = self._folder is not None and (self._folder / "catalogue.sqlite").exists()
+        return not (is_there and all(one.database.is_current() for one in opened if one is not None))
 
     def _is_changing(self) -> bool:
         return self._catalogue is not None and self._catalogue.database.sql.in_transaction

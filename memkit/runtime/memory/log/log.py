@@ -9,6 +9,7 @@ derived from the line with this machine's key. What a clone itself knows of the 
 next to the user's keys and not in the store, so that restoring an older copy of everything is noticed.
 """
 
+import fcntl
 import json
 import os
 import re
@@ -248,8 +249,11 @@ class Witness:
         head = self.heads(self.kept()).get(writer)
         return head is not None and not (self.earlier and self.earlier(shard, data, [head.last]))
 
-    def keep(self, heads: Mapping[str, WriterHead]) -> bytes:
-        """Save the heads where no store can reach them, and return the saved bytes."""
+    def keep(self, heads: Mapping[str, WriterHead], is_current: Callable[[], bool]) -> bytes:
+        """Save the heads where no store can reach them, and return the saved bytes.
+
+        Nothing is saved unless the index they come from ``is_current``: an erasure removes it before it forgets them.
+        """
         place = self._place()
         if place is None or self.key is None:
             return b""
@@ -257,17 +261,32 @@ class Witness:
         beside = place.with_name(f"{place.name}.{os.getpid()}-{get_ident()}")
         with suppress(OSError):  # without a place for them, only what the store itself shows is known
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
-                file.write(content)
-            beside.replace(place)
+            with self._alone(place.parent):
+                if not is_current():
+                    return b""
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+                with os.fdopen(os.open(beside, flags, 0o600), "wb") as file:
+                    file.write(content)
+                beside.replace(place)
             return content
         return b""
 
     def forget(self) -> None:
         """Forget the heads: what memkit itself removed from the store is not missed."""
         place = self._place()
-        if place is not None:
-            place.unlink(missing_ok=True)
+        if place is not None and place.parent.is_dir():
+            with self._alone(place.parent):
+                place.unlink(missing_ok=True)
+
+    @contextmanager
+    def _alone(self, folder: Path) -> Iterator[None]:
+        """Keep other processes from saving or forgetting heads."""
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def digest(self, text: str) -> str:
         """Return letters that stand for a text, which nobody without this machine's key can link to it."""
@@ -304,7 +323,7 @@ class NewestLine(Witness):
         """Return nothing: what is entered here is never all that a writer wrote."""
         return b""
 
-    def keep(self, heads: Mapping[str, WriterHead]) -> bytes:
+    def keep(self, heads: Mapping[str, WriterHead], is_current: Callable[[], bool]) -> bytes:
         """Save nothing of what is entered here."""
         return b""
 
