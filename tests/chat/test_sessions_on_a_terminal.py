@@ -11,7 +11,7 @@ from memkit.cli.main import run
 
 
 def test_a_session_is_chosen_greets_and_says_when_nothing_is_kept(store: Path) -> None:
-    """Words shorten the list until one is left, a number takes that one; open goals are named; the prompt says that memory is off."""
+    """Words shorten the list, a number takes one; open goals are named; the prompt says that memory is off."""
     said = (("garden", "I need to plant roses by Friday."), ("harbour", "The pilot is called Ingrid."))
     for session, text in said:
         run(["chat", "--store", str(store), "--user", "ada", "--session", session, "--consent", "-p", text])
