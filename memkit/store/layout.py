@@ -94,6 +94,13 @@ def require_writable_inside(root: Path, path: Path) -> None:
         raise StoreFault(str(error)) from error
 
 
+def is_writable(path: Path) -> bool:
+    """Return whether a file or folder can be written, or made where it would be; nothing is tried."""
+    there = next(place for place in (path, *path.parents) if place.exists())
+    wanted = os.W_OK | (os.X_OK if there.is_dir() else 0)
+    return os.access(there, wanted, effective_ids=os.access in os.supports_effective_ids)
+
+
 def _looked_at(root: Path) -> Path:
     """Return ``root`` after checking that the machine's folder is inside it."""
     try:

@@ -11,17 +11,26 @@ from typing import NamedTuple
 
 from memkit import __version__
 from memkit.errors import EnvironmentFault, MemkitError, NotTrusted, StoreFault, StoreNotFound
+from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.journal import UNPROVEN, ErasureJournal, Unproven
 from memkit.privacy.sealer import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
 from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.log.check import clear_lines
-from memkit.runtime.memory.log.clone import foreign_states, own_state
+from memkit.runtime.memory.log.clone import (
+    CACHE,
+    MACHINE,
+    cache_folder,
+    foreign_states,
+    lock_file,
+    own_state,
+    state_folder,
+)
 from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.runtime.memory.tiers.budget import counter
 from memkit.skills.skill import load_skills
 from memkit.store.git import Git, require_untracked
 from memkit.store.git_process import git_version
-from memkit.store.layout import find_store
+from memkit.store.layout import find_store, git_folder, is_writable
 from memkit.store.sessions import damaged_sessions
 from memkit.use_cases.models import asked_once, wanted
 from memkit.workspace import Workspace, open_workspace
@@ -122,6 +131,7 @@ def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
         if workspace.by_meaning:
             yield _tried("vectors", lambda: _vectors(workspace))
         yield _tried("archive", lambda: _archive(workspace))
+        yield _tried("writing", lambda: _writing(root))
         yield _tried("own state", lambda: _own_state(root))
         yield _tried("sessions", lambda: _sessions(root))
         fault = workspace.guard.fault
@@ -197,6 +207,24 @@ def _archive(workspace: Workspace) -> str:
         codes = ", ".join(sorted({one.code for one in problems}))
         raise StoreFault(f"{counted(len(problems), 'problem')} ({codes}): run 'memkit fsck'")
     return "every line reads"
+
+
+def _writing(root: Path) -> str:
+    """Return that everything of a store can be written; a fault names what cannot, and what would fail."""
+    shards = sorted((root / ARCHIVE).glob("*/*.jsonl"))[-1:]
+    git = git_folder(root)
+    needs = {
+        "nothing can be remembered": (lock_file(root).parent, root / ARCHIVE, *(one.parent for one in shards), *shards),
+        "no session can be continued": (state_folder(root),),
+        "every command makes an index of its own": (root / MACHINE / CACHE, cache_folder(root)),
+        "nothing can be committed": (git.shared / "objects",) if git else (),
+        "settings, skills and policies cannot be changed": (root,),
+    }
+    failing = {what: [path for path in paths if not is_writable(path)] for what, paths in needs.items()}
+    told = [f"{', '.join(map(str, paths))}: {what}" for what, paths in failing.items() if paths]
+    if told:
+        raise EnvironmentFault(f"not writable here: {'; '.join(told)}")
+    return "possible"
 
 
 def _own_state(root: Path) -> str:

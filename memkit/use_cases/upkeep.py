@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memkit.errors import UsageError
+from memkit.errors import EnvironmentFault, UsageError
 from memkit.llm.summaries import Concluding, Retelling
 from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.archive.archive import ArchivalStore
@@ -19,6 +19,7 @@ from memkit.runtime.memory.interface import Decision, ShardProblem
 from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
 from memkit.runtime.memory.lifecycle.reflection import Reflected
+from memkit.runtime.memory.log.clone import CACHE, MACHINE, cache_folder
 from memkit.runtime.memory.log.shards import branch_mark
 from memkit.runtime.memory.record.lines import ArchiveError, parse_duration, seconds_before
 from memkit.runtime.memory.record.record import CHANGEABLE, Draft
@@ -40,6 +41,7 @@ from memkit.store.config import DEFAULT, FORMAT
 from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
+from memkit.store.layout import is_writable
 from memkit.store.migrations import UNSTATED, steps_beside, steps_from
 from memkit.store.repair import PutBack, find_problems, put_back, repair, set_damaged_aside
 from memkit.store.sessions import damaged_sessions
@@ -575,6 +577,12 @@ def rebuild_index(workspace: Workspace, *, vectors: bool = False, executor: str 
     if vectors and workspace.settings["retrieval.vectors"] == "off":
         raise UsageError(
             "This store does not search by meaning. Name a model first: memkit config set retrieval.vectors FOLDER."
+        )
+    place = workspace.root / MACHINE / CACHE
+    if not (is_writable(place) and is_writable(cache_folder(workspace.root))):  # the second may be outside the store
+        raise EnvironmentFault(
+            f"{place} cannot be written, so no index can be kept there. Questions are answered from one that is made "
+            "for each command."
         )
     opened: AbstractContextManager[Workspace] = nullcontext(workspace)
     if vectors:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from memkit.cli.main import run
+from memkit.errors import EnvironmentFault
+from memkit.runtime.memory.log.clone import cache_folder
+from memkit.use_cases.examine import examine
+from memkit.use_cases.upkeep import rebuild_index
+from memkit.workspace import open_workspace
 
 
 @pytest.mark.parametrize(
@@ -33,6 +42,48 @@ def test_doctor_names_the_file_that_does_not_load(
     assert list(failed) == [name]
     assert f"{path}:2:1" in failed[name]
     assert [found["message"] for found in answer["diagnostics"]] == [f"{name}: {failed[name]}"]
+
+
+@pytest.fixture
+def read_only(store: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a store of which this process may write nothing, and whose index is gone."""
+    run(["memory", "add", "Ada likes tea", "--user", "ada", "--store", str(store)])
+    shutil.rmtree(cache_folder(store))
+    place = Path(tempfile.mkdtemp(prefix="read-only-"))  # below no folder that is its owner's alone
+    shutil.copytree(store, place / "store")
+    for path in (place / "store", *(place / "store").rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    place.chmod(0o555)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "safe.directory")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "*")
+    os.seteuid(65534 if os.geteuid() == 0 else os.geteuid())
+    try:
+        yield place / "store"
+    finally:
+        os.seteuid(0 if os.getuid() == 0 else os.geteuid())
+        for path in (place, *(path for path in place.rglob("*") if path.is_dir())):
+            path.chmod(0o755)
+        shutil.rmtree(place)
+
+
+def test_doctor_says_what_fails_where_nothing_can_be_written(read_only: Path) -> None:
+    """Each place that cannot be written, with what would fail for it; nothing is tried for it."""
+    found = next(check for check in examine(read_only) if check.name == "writing")
+
+    assert not found.ok
+    for place, what in (
+        ("archive", "nothing can be remembered"),
+        (".git/objects", "nothing can be committed"),
+        ("", "settings, skills and policies cannot be changed"),
+    ):
+        assert re.search(rf"{re.escape(str(read_only / place))}[^;]*: {what}", found.detail), found.detail
+
+
+def test_an_index_that_can_be_kept_nowhere_is_not_rebuilt(read_only: Path) -> None:
+    """It is an answer of the environment, and not ok."""
+    with open_workspace(read_only) as workspace, pytest.raises(EnvironmentFault, match=r"cache.* cannot be written"):
+        rebuild_index(workspace)
 
 
 def test_the_audit_log_reads_well(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
