@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.runtime.memory.interface import Decision, Hit, StoredRecord
 from memkit.runtime.memory.record.lines import InvalidRecord, Refused
-from memkit.runtime.memory.record.record import Draft
+from memkit.runtime.memory.record.record import Draft, encodable
 
 if TYPE_CHECKING:
     from memkit.agent import ReferenceAgent
@@ -366,14 +366,17 @@ class Store:
         self.close()
 
 
+_NAMES = frozenset({"user", "id", "session"})
 _OPTIONAL = frozenset({"user", "valid_until", "as_of", "provider", "model"})
 
 
 def _check_words(**given: object) -> None:
-    """Raise ``UsageError`` for a value that must be a string and is not."""
+    """Raise ``UsageError`` for a value that must be a string and is not, or a name that cannot be written."""
     for name, value in given.items():
         if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
             raise UsageError(f"{name} has to be a string; {value!r:.60} is {type(value).__name__}.")
+        if name in _NAMES and isinstance(value, str) and not encodable(value):
+            raise UsageError(f"{name} has to be valid Unicode; {value!r:.60} holds half of a surrogate pair.")
 
 
 def _are_words(tags: object) -> bool:

@@ -324,6 +324,8 @@ def _describe(error: Exception) -> tuple[int, str, str]:
             return 3, "environment", "The folder that this runs in is gone. Change into one that is there."
         where = f"{error.filename}: " if error.filename else ""
         return 3, "environment", f"{where}{error.strerror or error}. Nothing that was acknowledged is lost."
+    if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
+        return 2, "usage", f"{error.object!r:.60} is not valid Unicode, so nothing here has that name."
     if isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding():
         return 3, "environment", f"File names are {error.encoding} here, and this one is not. Set PYTHONUTF8=1."
     return 70, "bug", f"a bug in memkit: {type(error).__name__}: {error} (run again with --debug and report the trace)"

@@ -173,6 +173,15 @@ def test_an_empty_name_is_not_everybody(command: list[str], at: Path, capsys: Ca
     assert answer(capsys, 2, "memory", *command, "--user", "")["data"] is None
 
 
+@pytest.mark.parametrize(
+    "command", [["get", "a\udcff"], ["search", "tea", "--user", "a\udcff"], ["export", "--user", "a\udcff"]]
+)
+def test_a_name_in_another_encoding_is_bad_usage(command: list[str], at: Path, capsys: Captured) -> None:
+    """The shell hands such bytes over as halves of surrogate pairs; nothing can have been written under them."""
+    assert run(["memory", *command, "--store", str(at)]) == 2
+    assert "is not valid Unicode" in capsys.readouterr().err
+
+
 def test_an_import_of_no_file_says_so(at: Path, capsys: Captured) -> None:
     """A path that does not exist is bad usage before any format is guessed."""
     (finding,) = answer(capsys, 2, "memory", "import", "nowhere.jsonl", "--user", "ada")["diagnostics"]
