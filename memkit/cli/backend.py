@@ -7,7 +7,6 @@ import click
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import Front, MemkitGroup, diagnostic, require_person
 from memkit.runtime.host.terminal import counted, one_line
-from memkit.store.trust import Trust
 from memkit.use_cases.backend import Move, TierPlace
 
 
@@ -79,9 +78,8 @@ def move(front: Front, to: str, tier: str, dry_run: bool, yes: bool) -> None:
         told = f"All memory goes from {plan.origin} to {plan.target}, and the old side is emptied. Move it?"
         front.confirm(one_line(told), yes=yes)
 
-    with Trust(front.workspace.root).in_step(front.note):
-        carry = carried.move_archive if tier == "archive" else carried.move_working
-        moved = carry(front.workspace, to, confirm=confirm, dry_run=dry_run)
+    carry = carried.move_archive if tier == "archive" else carried.move_working
+    moved = carry(front.workspace, to, confirm=confirm, dry_run=dry_run)
     if "@" in to and to.rpartition("@")[0].count(":") > 1 and not dry_run:
         front.note("memkit.yaml names a password now, and git keeps it: put the URL in a variable and give $NAME.")
     data = {

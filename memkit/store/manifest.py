@@ -24,6 +24,16 @@ def change_manifest(root: Path, values: Mapping[str, Any], message: str, *, unse
         EnvironmentFault: The file cannot be written or committed; it is as it was.
     """
     from memkit.store.change import change_file
+
+    return change_file(root, MANIFEST, changed_manifest(root, values, unset=unset), message, hooks=False)
+
+
+def changed_manifest(root: Path, values: Mapping[str, Any], *, unset: Sequence[str] = ()) -> str:
+    """Return the text of ``memkit.yaml`` with such a change.
+
+    Raises:
+        UsageError: The value does not fit the schema.
+    """
     from memkit.store.yaml import load_yaml
     from memkit.store.yaml_edit import edited, without_entries
 
@@ -32,7 +42,7 @@ def change_manifest(root: Path, values: Mapping[str, Any], message: str, *, unse
         content = edited(content, partial(_set, keys=key.split("."), value=value))
         if findings := check(load_yaml(content).data, load_schema("memkit")):
             raise UsageError(f"{key} cannot be {json.dumps(value, ensure_ascii=False)}: {findings[0].message}")
-    return change_file(root, MANIFEST, without_entries(content, unset), message, hooks=False)
+    return without_entries(content, unset)
 
 
 def _set(place: Any, keys: Sequence[str], value: Any) -> None:

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 from memkit.errors import EnvironmentFault, StoreFault, UsageError
 from memkit.runtime.backends.interface import ARCHIVES, WORKING, BackendAddress, address
 from memkit.runtime.host.terminal import counted
-from memkit.runtime.memory.log.clone import lock_file, state_folder
+from memkit.runtime.memory.log.clone import lock_file, make_private, state_folder
 from memkit.runtime.memory.log.log import Witness
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog, locked
 from memkit.runtime.memory.record.lines import ArchiveError
-from memkit.store.manifest import change_manifest
+from memkit.store.chain_history import heads_without
+from memkit.store.change import change_file
+from memkit.store.files import write_whole
+from memkit.store.layout import MANIFEST, require_writable_inside
+from memkit.store.manifest import change_manifest, changed_manifest
 
 if TYPE_CHECKING:
     from memkit.runtime.backends.moving import FilesSink, Passengers
@@ -27,6 +31,8 @@ MOVING = "moving"
 """In the state folder: shards of a move to files, until all of them are complete."""
 PUTTING = "putting"
 """In there: they are complete, and are being put in place."""
+LEFT = "moved-from"
+"""In the state folder: the setting that named the old side, until that is empty."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,8 @@ def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], Non
         open_working(target).ping()
     if not dry_run:
         confirm(Move(origin.shown, target.shown, 0, len(users), verified=False))
-        change_manifest(workspace.root, {"backends.working": to}, f"Keep sessions in {target.shown}")
+        with workspace.trust.in_step(workspace.notice):
+            change_manifest(workspace.root, {"backends.working": to}, f"Keep sessions in {target.shown}")
     return Move(origin.shown, target.shown, 0, len(users), verified=not dry_run)
 
 
@@ -155,6 +162,12 @@ def move_archive(
     from memkit.runtime.backends.moving import counted_in
 
     origin, target = place_of(workspace, "archive"), address(to, ARCHIVES)
+    if not dry_run and (left := _left_behind(workspace, origin)):
+        confirm(Move(left.shown, origin.shown, 0, len(workspace.archive.users()), verified=False))  # type: ignore[attr-defined]
+        _settle(workspace, left, workspace.archive.log)
+        if origin == target:
+            found = counted_in(workspace.archive.log)
+            return Move(left.shown, target.shown, found.records, len(found.users), verified=True)  # type: ignore[attr-defined]
     if origin == target:
         raise UsageError(f"The archive lies in {target.shown} already.")
     if problems := workspace.archive.line_problems():
@@ -172,6 +185,18 @@ def move_archive(
     finally:
         other.close()
     return Move(origin.shown, target.shown, brought.records, len(brought.users), verified=True)
+
+
+def _left_behind(workspace: Workspace, origin: BackendAddress) -> Log | None:
+    """Return the old side of a move that was killed before it was emptied; None if there is nothing to empty."""
+    marker = state_folder(workspace.root) / LEFT
+    if not marker.is_file():
+        return None
+    left = marker.read_text(encoding="utf-8")
+    if address(left, ARCHIVES) == origin:  # it was killed before the store named the new side
+        return None
+    log: Any = workspace.log_at(left)
+    return log if log.is_left() else None
 
 
 OTHER_MEMORY = "That database holds other memory already. Give an empty one; nothing was changed here."
@@ -215,15 +240,34 @@ def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Calla
             raise StoreFault(OTHER_MEMORY)
         if not sink.stands():
             raise EnvironmentFault("What arrived is not what was sent. The old side serves on; nothing is lost.")
-        source.claim(other.shown)  # type: ignore[attr-defined]
         other.claim()  # type: ignore[attr-defined]
         if isinstance(sink, FilesSink):
             (staging / PUTTING).touch()
             sink.put(workspace.root / "archive")
+        for path, content in heads_without(workspace.root, course.replaced):
+            require_writable_inside(workspace.root, path)
+            write_whole(path, content, beside=state_folder(workspace.root))
         workspace.archive.drop_index()
         Witness(workspace.root).forget()
-        change_manifest(workspace.root, {"backends.archive": to}, f"Keep memory in {other.shown}")  # type: ignore[attr-defined]
+        _name(workspace, to, source, other)
     return said
+
+
+def _name(workspace: Workspace, to: str, source: Log, other: Log) -> None:
+    """Let the store name the new side; if it cannot, the old one serves on."""
+    root = workspace.root
+    before, content = (root / MANIFEST).read_bytes(), changed_manifest(root, {"backends.archive": to})
+    make_private(state_folder(root))
+    write_whole(state_folder(root) / LEFT, str(workspace.settings["backends.archive"]).encode(), mode=0o600)
+    # A process killed between the two leaves a side that serves and takes nothing until the move is asked for again.
+    source.claim(other.shown)  # type: ignore[attr-defined]
+    try:
+        with workspace.trust.in_step(workspace.notice):
+            change_file(root, MANIFEST, content, f"Keep memory in {other.shown}", hooks=False)  # type: ignore[attr-defined]
+    except BaseException:
+        if (root / MANIFEST).read_bytes() == before:
+            source.claim()  # type: ignore[attr-defined]
+        raise
 
 
 @contextmanager
@@ -247,6 +291,7 @@ def _settle(workspace: Workspace, source: Log, other: Log) -> None:
     else:
         source.clear()  # type: ignore[attr-defined]
     shutil.rmtree(state_folder(workspace.root) / MOVING, ignore_errors=True)
+    (state_folder(workspace.root) / LEFT).unlink(missing_ok=True)
     if workspace.git.is_repository():
         workspace.git.commit(f"Move memory to {other.shown}", ["archive"])  # type: ignore[attr-defined]
 

@@ -19,6 +19,7 @@ from memkit.cli.main import run
 from memkit.runtime.backends import moving, postgres_sink
 from memkit.runtime.memory.log.shards import ShardLog
 from memkit.runtime.memory.record.record import Draft, Origin
+from memkit.use_cases import backend
 from memkit.workspace import open_workspace
 
 Memkit = Callable[..., tuple[int, Any, str]]
@@ -135,6 +136,88 @@ def test_a_move_that_was_interrupted_goes_on(
         assert move(memkit, "files")[0] == 130
     assert move(memkit, "files")[0] == 0
     assert exported(store) == before
+
+
+@pytest.mark.parametrize("to", ["server", "files"])
+def test_a_move_that_cannot_be_named_leaves_the_old_side_serving(
+    memkit: Memkit, store: Path, url: str, to: str
+) -> None:
+    """All has arrived, and git cannot commit what the store names now: nothing moved, and the old side takes lines."""
+    remembered(memkit)
+    if to == "files":
+        assert move(memkit, url)[0] == 0
+    asked = ["git", "-C", str(store), "rev-parse", "HEAD"]
+    merging = store / ".git" / "MERGE_HEAD"
+    merging.write_bytes(subprocess.run(asked, check=True, capture_output=True).stdout)
+    code, said, _ = move(memkit, url if to == "server" else "files")
+    assert (code, "merge" in said["diagnostics"][0]["message"]) == (3, True)
+    merging.unlink()
+
+    assert memkit("memory", "add", "Ann has a cat", "--user", "ann")[0] == 0
+    before = exported(store)
+    assert move(memkit, url if to == "server" else "files")[0] == 0
+    assert exported(store) == before
+
+
+@pytest.mark.parametrize("to", ["server", "files"])
+def test_a_move_that_was_killed_before_the_old_side_was_empty_ends(
+    memkit: Memkit, store: Path, url: str, owner: str, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    """Asked again it empties that side, from which nobody takes or adds a line any more; then the way back is free."""
+    remembered(memkit)
+    if to == "files":
+        assert move(memkit, url)[0] == 0
+    before = exported(store)
+    with monkeypatch.context() as patched:
+        patched.setattr(backend, "_settle", lambda *sides: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert move(memkit, url if to == "server" else "files")[0] == 130
+    assert exported(store) == before
+
+    code, done, _ = move(memkit, url if to == "server" else "files")
+
+    assert (code, done["data"]["records"], done["data"]["verified"]) == (0, 5, True)
+    with psycopg.connect(owner) as connection:
+        rows = connection.execute("SELECT line FROM memkit.lines").fetchall()
+    assert bool(rows) == (to == "server")
+    assert bool(list((store / "archive").rglob("*.jsonl"))) == (to == "files")
+    assert move(memkit, url if to == "server" else "files")[0] == 2, "it is there"
+    assert move(memkit, "files" if to == "server" else url)[0] == 0
+    assert exported(store) == before
+
+
+def test_a_database_that_memory_left_takes_no_line_of_another_clone(
+    memkit: Memkit, store: Path, url: str, tmp_path: Path
+) -> None:
+    """A clone that does not know yet where memory went is told, and what it would write is not acknowledged."""
+    remembered(memkit)
+    assert move(memkit, url)[0] == 0
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", store, clone], check=True)
+    assert memkit("trust", "--yes", at=clone)[0] == 0
+    assert memkit("memory", "add", "Ann has a cat", "--user", "ann", at=clone)[0] == 0
+
+    assert move(memkit, "files")[0] == 0
+
+    code, _, err = memkit("memory", "add", "Ann has a dog", "--user", "ann", at=clone)
+    assert (code, "was moved to files" in err) == (3, True)
+    assert "cat" in memkit("memory", "search", "cat", "--user", "ann")[1]
+
+
+def test_heads_in_git_follow_a_move(memkit: Memkit, store: Path, url: str, owner: str) -> None:
+    """Shared lines get a chain of their own there, so what was linked to them is relinked: no head names what was."""
+    remembered(memkit)
+    assert memkit("commit")[0] == 0
+
+    assert move(memkit, url)[0] == 0
+
+    assert memkit("fsck")[0] == 0
+    assert memkit("memory", "add", "Ann has a cat", "--user", "ann")[0] == 0
+    assert memkit("commit")[0] == 0
+    tips = re.findall(r'"tip": "([0-9a-f]+)"', "".join(path.read_text() for path in store.glob("archive/heads/*.json")))
+    with psycopg.connect(owner) as connection:
+        lines = "".join(line for (line,) in connection.execute("SELECT line FROM memkit.lines"))
+    assert tips and all(tip in lines for tip in tips)
+    assert memkit("fsck")[0] == 0
 
 
 def test_what_is_written_during_a_move_follows(

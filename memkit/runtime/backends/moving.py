@@ -119,6 +119,11 @@ class Passage:
         """For links of lines that were moved to another chain, or relinked: the replacements."""
         self.lines = 0
 
+    @property
+    def replaced(self) -> set[str]:
+        """Return the links that no line has any more where they were moved to."""
+        return {link.hex() for link in self._instead}
+
     def rest(self) -> Iterator[ChainLine]:
         """Yield the lines not read yet; a torn last line is left to its writer.
 

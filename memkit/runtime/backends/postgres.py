@@ -83,6 +83,7 @@ class PostgresLog:
     """The lines of many users in one database."""
 
     def __init__(self, url: str, instance: Instance) -> None:
+        self._url = url
         self.server = PostgresServer(url)
         self.witness = NewestLine(instance.root)
         self._name = instance.name
@@ -229,9 +230,21 @@ class PostgresLog:
         self.asked(loaded)
 
     def claim(self, moved_to: str = "") -> None:
-        """Record that the database holds this store's memory, or where it moved; then nobody is served."""
+        """Record that the database holds this store's memory, or where it moved; then nobody is served.
+
+        It is committed at once, on another connection: what ``paused`` holds open ends without a commit.
+        """
         query = f"UPDATE {SCHEMA}.store SET name = %s, moved_to = %s"
-        self.asked(lambda one: one.execute(query, (self._name, moved_to)))
+        beside = PostgresServer(self._url)
+        try:
+            beside.asked(lambda one: one.execute(query, (self._name, moved_to)))
+        finally:
+            beside.close()
+
+    def is_left(self) -> bool:
+        """Return whether its memory was moved elsewhere, so that what is here serves nobody."""
+        row = self.asked(lambda one: one.execute(f"SELECT moved_to FROM {SCHEMA}.store").fetchone())
+        return bool(row and row[0])
 
     def require_free(self) -> None:
         """Raise ``BackendUnfit`` if another store's memory is here; one that moved away left its place free."""
@@ -295,7 +308,8 @@ class PostgresLog:
         """Raise ``BackendUnfit`` if the database is another store's, or its memory moved elsewhere."""
         if moved_to:
             raise BackendUnfit(
-                f"The memory at {self.server.shown} was moved to {moved_to}: take over the store's newer memkit.yaml."
+                f"The memory at {self.server.shown} was moved to {moved_to}: take over the store's newer memkit.yaml, "
+                "or ask for the move again if it was interrupted."
             )
         if name and self._name and name != self._name:
             raise BackendUnfit(f"The database at {self.server.shown} holds the memory of {name!r:.60}, another store.")

@@ -262,7 +262,10 @@ class ShardLog(SharedShards):
         with locked(self._lock, timeout=self._timeout):
             if (moved := self._state / MOVED).is_file():
                 where = moved.read_text(encoding="utf-8").strip()
-                raise StoreReadOnly(f"This memory was moved to {where}. Nothing was stored here; start anew.")
+                raise StoreReadOnly(
+                    f"This memory was moved to {where}. Nothing was stored here; start anew, or ask for the move again "
+                    "if it was interrupted."
+                )
             yield ShardBatch(self._root, self.writer, self._newest, self._repair)
 
     @property
@@ -294,6 +297,10 @@ class ShardLog(SharedShards):
             marker.write_text(f"{moved_to}\n", encoding="utf-8")
         else:
             marker.unlink(missing_ok=True)
+
+    def is_left(self) -> bool:
+        """Return whether these shards were moved elsewhere, so that what is here serves nobody."""
+        return (self._state / MOVED).is_file()
 
     def mend(self, shard: str) -> None:
         """Set aside the torn last line of a shard, whoever wrote it; the store's lock is held."""
