@@ -248,15 +248,16 @@ def convert(front: Front, source: str, target: Path, domain: str | None, force: 
 @memkit_command("graph")
 @click.argument("name", type=KnownName("domain"), metavar="FILE|NAME")
 @click.option("--svg", type=_DRAWING, metavar="FILE", help="Draw it as SVG.")
+@click.option("--dot", type=_DRAWING, metavar="FILE", help="Draw it in Graphviz' DOT language.")
 @click.option("--mermaid", type=_DRAWING, metavar="FILE", help="Draw it in Mermaid's language, for Markdown pages.")
-def graph(front: Front, name: str, svg: Path | None, mermaid: Path | None) -> None:
+def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: Path | None) -> None:
     """Draw the task network of a domain: its tasks, the methods that accomplish them, and their parts."""
     from memkit.use_cases.domains import draw_domain
 
-    asked: dict[Form, Path | None] = {"svg": svg, "mermaid": mermaid}
+    asked: dict[Form, Path | None] = {"svg": svg, "dot": dot, "mermaid": mermaid}
     files = {form: path for form, path in asked.items() if path is not None}
     if not files:
-        raise UsageError("Nothing to draw. Name a file, or - to print it: --svg FILE or --mermaid FILE.")
+        raise UsageError("Nothing to draw. Name a file, or - to print it: --svg FILE, --dot FILE or --mermaid FILE.")
     printed = [form for form, path in files.items() if str(path) == "-"]
     if len(printed) > 1 or (printed and front.json):
         raise UsageError("Only one drawing can be printed, and not within --json. Name a file for the others.")

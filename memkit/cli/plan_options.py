@@ -18,7 +18,7 @@ from memkit.runtime.htn.core import Reason, Result
 if TYPE_CHECKING:
     from memkit.use_cases.plans import Planned
 
-# The options and messages for drawing plans: ``--svg``, ``--mermaid``.
+# The options and messages for drawing plans: ``--svg``, ``--dot``, ``--mermaid``.
 
 Drawings = dict[Form, Path]
 """The requested files, by form."""
@@ -26,6 +26,7 @@ Drawings = dict[Form, Path]
 FILE = click.Path(dir_okay=False, path_type=Path)
 _HELP: Mapping[Form, str] = {
     "svg": "Draw the decomposition tree as SVG.",
+    "dot": "Draw it in Graphviz' DOT language.",
     "mermaid": "Draw it in Mermaid's language, for Markdown pages.",
 }
 

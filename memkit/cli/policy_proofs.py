@@ -17,6 +17,7 @@ from memkit.runtime.host.terminal import counted, one_line
 if TYPE_CHECKING:
     from memkit.policies.analysis.conflicts import PolicyConflict
     from memkit.policies.files import PolicyFile
+    from memkit.policies.mutation import Mutant, MutationReport
     from memkit.policies.proving import SetProof, TableResult
     from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange
     from memkit.runtime.guard.proof import CoveredPart, Proof, TestResult
@@ -36,6 +37,13 @@ def proof_data(proof: SetProof) -> dict[str, Any]:
         "tables": [_table_data(proof, path) for path in dict.fromkeys(row.row.path for row in proof.rows)],
         "coverage": {kind: _counts(reach for reach in reaches if reach.kind == kind) for kind in REACH_KINDS},
     }
+
+
+def mutation_data(reports: Sequence[MutationReport]) -> dict[str, Any]:
+    """Return how many small changes the tests noticed, and which they missed."""
+    survivors = [survivor for report in reports for survivor in _survivors_data(report)]
+    tried = sum(report.tried for report in reports)
+    return {"mutants": tried, "killed": tried - len(survivors), "survivors": survivors}
 
 
 def _policy_data(found: PolicyFile, proof: Proof) -> dict[str, Any]:
@@ -78,22 +86,57 @@ def _counts(reaches: Iterable[CoveredPart]) -> dict[str, int]:
     return {"total": len(reached), "reached": sum(reached)}
 
 
+def _survivors_data(report: MutationReport) -> list[dict[str, Any]]:
+    document = report.policy.document
+    places = [(mutant, document.position(mutant.path)) for mutant in report.survivors]
+    return [
+        {
+            "policy": report.policy.name,
+            "kind": mutant.kind,
+            "place": mutant.place,
+            "text": mutant.says,
+            "path": document.path,
+            "line": line,
+            "column": column,
+        }
+        for mutant, (line, column) in places
+    ]
+
+
 _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 
 
 @memkit_command("test")
 @click.argument("names", type=KnownName("policy"), nargs=-1)
 @click.option("--require-coverage", is_flag=True, help="Also fail if a clause, exception or effect is not reached.")
-def test(front: Front, names: tuple[str, ...], require_coverage: bool) -> None:
+@click.option("--mutate", is_flag=True, help="Change each policy slightly, and fail if no test notices.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML to this file.")
+def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: bool, junit: Path | None) -> None:
     """Run the tests of the policies (or those NAMED) and of their tables, and report what they do not reach."""
     from memkit.use_cases.policy_proofs import prove_policies
 
     proof = prove_policies(front.root, names)
-    failed = list(_failures(proof))
+    mutations = _mutations(proof) if mutate else []
+    if junit is not None:
+        _write_junit(junit, proof, mutations)
+    failed = [*_failures(proof), *_survivors(mutations)]
     gaps = [finding for found, shown in proof.policies for finding in _gaps(found, shown, strict=require_coverage)]
     ok = not failed and not (require_coverage and gaps)
-    diagnostics = [*failed, *gaps, *_orphans(proof)]
-    front.answer(proof_data(proof), _proof_lines(proof), ok=ok, diagnostics=diagnostics, signs=True)
+    data = proof_data(proof) | ({"mutation": mutation_data(mutations)} if mutate else {})
+    lines = [*_proof_lines(proof), *_mutation_lines(mutations)]
+    front.answer(data, lines, ok=ok, diagnostics=[*failed, *gaps, *_orphans(proof)], signs=True)
+
+
+def _mutations(proof: SetProof) -> list[MutationReport]:
+    from memkit.use_cases.policy_proofs import mutate_policies
+
+    return mutate_policies(proof)
+
+
+def _write_junit(path: Path, proof: SetProof, mutations: Sequence[MutationReport]) -> None:
+    from memkit.use_cases.policy_proofs import write_junit
+
+    write_junit(path, proof, mutations)
 
 
 def _proof_lines(proof: SetProof) -> Iterator[str]:
@@ -119,6 +162,21 @@ def _coverage_text(proof: Proof) -> str:
     return f"reached: {', '.join(parts)}" if parts else "advice, with nothing to reach"
 
 
+def _mutation_lines(reports: Sequence[MutationReport]) -> Iterator[str]:
+    for report in reports:
+        if not report.tried:
+            continue
+        killed = report.tried - len(report.survivors)
+        yield f"{report.policy.name}: the tests notice {killed} of {report.tried} small changes"
+        for mutant in report.survivors:
+            line, column = report.policy.document.position(mutant.path)
+            yield f"  SURVIVED {report.policy.document.path}:{line}:{column}: {_mutant_text(mutant)}"
+
+
+def _mutant_text(mutant: Mutant) -> str:
+    return f"{mutant.kind} {mutant.place} ({one_line(mutant.says, 60)})"
+
+
 def _failure_text(result: TestResult) -> str:
     decided = f"expected {result.expected}, decided {result.verdict.decision}"
     return f"{one_line(result.name)}: {decided} ({one_line(result.reason)})"
@@ -141,6 +199,14 @@ def _failures(proof: SetProof) -> Iterator[Diagnostic]:
     for row in proof.rows:
         if not row.result.passed:
             yield diagnostic("policy-test", _row_text(row), path=row.row.path, line=row.row.line)
+
+
+def _survivors(reports: Sequence[MutationReport]) -> Iterator[Diagnostic]:
+    for report in reports:
+        for mutant in report.survivors:
+            message = f"No test notices this change: {_mutant_text(mutant)}."
+            line = report.policy.document.position(mutant.path)[0]
+            yield diagnostic("policy-mutation", message, path=report.policy.document.path, line=line)
 
 
 def _orphans(proof: SetProof) -> Iterator[Diagnostic]:

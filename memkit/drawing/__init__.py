@@ -1,1 +1,1 @@
-"""Draw trees and graphs as SVG or Mermaid: one value, two writers, no program needed."""
+"""Draw trees and graphs as SVG, Graphviz DOT or Mermaid: one value, three writers, no program needed."""

@@ -1,4 +1,4 @@
-"""Draw a graph as SVG, or write it in Mermaid's language for Markdown pages."""
+"""Draw a graph as SVG, or write it as DOT or Mermaid for other programs to draw."""
 
 from __future__ import annotations
 
@@ -137,6 +137,53 @@ def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def to_dot(graph: Graph) -> str:
+    """Return the drawing as DOT, for ``dot -Tpdf`` and the like."""
+    names = {node.id: f"n{number}" for number, node in enumerate(graph.nodes)}
+    heading = "\\n".join(_dot_text(each) for each in (graph.title, graph.description) if each)
+    return "\n".join(
+        [
+            "digraph {",
+            f'  graph [rankdir=LR, bgcolor=transparent, label="{heading}", labelloc=t, fontcolor="{NEUTRAL}"];',
+            '  node [fontname="monospace", fontsize=11, shape=box, fontcolor="#1b1f24"];',
+            f'  edge [fontname="monospace", fontsize=10, color="{NEUTRAL}", fontcolor="{NEUTRAL}"];',
+            *(f"  {names[node.id]} [{_dot_node(node, kind_of(graph, node))}];" for node in graph.nodes),
+            *(f"  {names[edge.source]} -> {names[edge.target]}{_dot_edge(edge)};" for edge in graph.edges),
+            "}",
+            "",
+        ]
+    )
+
+
+def _dot_node(node: GraphNode, kind: NodeKind) -> str:
+    label = "\\n".join(_dot_text(each) for each in (node.label, node.note) if each)
+    colours = COLOURS[kind.hue]
+    return f'label="{label}", style="{",".join(_dot_style(kind))}", fillcolor="{colours.ground}", color="{colours.rim}"'
+
+
+def _dot_style(kind: NodeKind) -> Iterator[str]:
+    yield "filled"
+    if kind.shape != "box":
+        yield "rounded"
+    if kind.dashed:
+        yield "dashed"
+
+
+def _dot_edge(edge: Edge) -> str:
+    said = [f'label="{_dot_text(edge.label)}"'] if edge.label else []
+    said += ["style=dashed"] if edge.dashed else []
+    return f" [{', '.join(said)}]" if said else ""
+
+
+def _dot_text(text: str) -> str:
+    r"""Return text for a quoted string, in which DOT reads backslashes such as ``\N`` and entities such as ``&amp;``.
+
+    >>> print(_dot_text('say "no" \\N & more'))
+    say \"no\" \\N &amp; more
+    """
+    return one_line(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
+
+
 _MOST_TEXT, _MOST_EDGES = 50_000, 500
 """Mermaid's limits, which a drawing cannot raise itself."""
 _BRACKETS = {"box": ("[", "]"), "round": ("(", ")"), "pill": ("([", "])")}
@@ -206,7 +253,7 @@ def _sentence(text: str) -> str:
     return re.sub(r"[^\w ?.,/()=-]", " ", one_line(text)).strip() or "drawing"
 
 
-Form = Literal["svg", "mermaid"]
+Form = Literal["svg", "dot", "mermaid"]
 LARGEST = 500
 """The most nodes that are still legible; larger graphs are folded."""
 
@@ -233,5 +280,5 @@ def draw(graph: Graph, form: Form) -> Drawing:
     if form == "mermaid":
         text, small = to_mermaid(small)
     else:
-        text = to_svg(small)
+        text = to_svg(small) if form == "svg" else to_dot(small)
     return Drawing(text, sum(node.kind != FOLDED for node in small.nodes), len(graph.nodes))

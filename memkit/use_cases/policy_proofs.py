@@ -11,7 +11,9 @@ from typing import Any
 from memkit.errors import EnvironmentFault, UsageError
 from memkit.policies.analysis.conflicts import KINDS, Analysis, DangerousTool, PolicyConflict, find_conflicts
 from memkit.policies.files import FOLDER, PolicyFile, get_policy, load_policies
-from memkit.policies.proving import TABLES, SetProof, load_tables, prove_set
+from memkit.policies.junit import junit_xml
+from memkit.policies.mutation import MutationReport, mutate
+from memkit.policies.proving import TABLES, SetProof, TableCase, TableResult, load_tables, prove_set
 from memkit.policies.verdict_diff import (
     PolicySet,
     Replay,
@@ -24,7 +26,7 @@ from memkit.policies.verdict_diff import (
 )
 from memkit.resources import resource
 from memkit.runtime.guard.core import Guard
-from memkit.runtime.guard.interface import EFFECTS, as_list
+from memkit.runtime.guard.interface import EFFECTS, as_list, contribution, strength
 from memkit.store.config import load_settings
 from memkit.store.git import Git
 from memkit.workspace import Workspace
@@ -43,6 +45,24 @@ def prove_policies(root: Path, names: Sequence[str] = ()) -> SetProof:
         which = f"none of {', '.join(names)}" if names else f"no policy in {root / FOLDER}"
         raise EnvironmentFault(f"There is no test to run: {which} has 'tests:', and {TABLES}/ has no row for it.")
     return proof
+
+
+def mutate_policies(proof: SetProof) -> list[MutationReport]:
+    """Return, for each policy of a proof, the small changes that no test notices."""
+    return [_of_one(policy, proof.rows) for policy, _ in proof.policies]
+
+
+def _of_one(policy: PolicyFile, results: tuple[TableResult, ...]) -> MutationReport:
+    about = [result for result in results if result.row.policy in (None, policy.name)]
+    rows: list[TableCase] = [result.row for result in about]
+    return mutate(policy, rows, [_others(policy.name, result) for result in about])
+
+
+def _others(name: str, result: TableResult) -> str:
+    """Return what the rest of the set decides about the call of a row."""
+    findings = [finding for finding in result.result.verdict.policies if finding.name != name]
+    effects = [contribution(finding.effect, finding.enforcement) for finding in findings]
+    return max(effects, key=strength, default="allow")
 
 
 _SAMPLES: Mapping[str, Any] = {
@@ -292,3 +312,11 @@ def _sides(root: Path, span: str) -> tuple[PolicySet, PolicySet]:
 def _events(root: Path) -> list[dict[str, object]]:
     with Workspace(root) as workspace:
         return [dict(event) for event in workspace.audit.events(event="policy")]
+
+
+def write_junit(path: Path, proof: SetProof, mutations: Sequence[MutationReport] = ()) -> None:
+    """Write the report to ``path``; raise ``UsageError`` if no file can be written there."""
+    try:
+        path.write_text(junit_xml(proof, mutations), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"The JUnit report cannot be written to {path}: {error.strerror or error}.") from error

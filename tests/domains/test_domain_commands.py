@@ -88,7 +88,7 @@ def test_show_tells_tasks_methods_and_steps(named: str, capsys: pytest.CaptureFi
     assert asked(capsys, "show", named)[1]["data"]["domain"]["name"] == "lamp"
 
 
-@pytest.mark.parametrize("command", [["show", "lmap"], ["test", "lmap"], ["graph", "lmap", "--svg", "x"]])
+@pytest.mark.parametrize("command", [["show", "lmap"], ["test", "lmap"], ["graph", "lmap", "--dot", "x"]])
 def test_an_unknown_name_gets_the_nearest(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A slip of the keys is a negative answer that names what was meant."""
     assert run(["domain", *command]) == 1
@@ -196,18 +196,19 @@ def test_ten_thousand_objects_are_no_burden(store: Path, capsys: pytest.CaptureF
     assert asked(capsys, "test", "lamp")[1]["data"]["passed"] == 1
 
 
-def test_the_graph_is_drawn_in_two_forms(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_graph_is_drawn_in_three_forms(capsys: pytest.CaptureFixture[str]) -> None:
     """Tasks, methods and operators are nodes; a task that nothing does is one of its own kind."""
     text = LAMP.replace('subtasks: ["switch_on ?r"]', 'subtasks: ["switch_on ?r", "tell ?r"]')
     Path("domains/lamp.yaml").write_text(text)
 
-    code, found = asked(capsys, "graph", "lamp", "--svg", "l.svg", "--mermaid", "l.mmd")
+    code, found = asked(capsys, "graph", "lamp", "--svg", "l.svg", "--dot", "l.dot", "--mermaid", "l.mmd")
 
     assert code == 0
     assert {each["nodes"] for each in found["data"]["drawings"]} == {5}
     svg = "".join(ElementTree.fromstring(Path("l.svg").read_text()).itertext())
     assert "task that nothing does: tell" in svg and "method: by_hand: if not lit ?r" in svg
     assert '-->|"2"|' in Path("l.mmd").read_text()
+    assert 'label="switch_on"' in Path("l.dot").read_text()
 
 
 def test_hostile_names_stay_text_in_drawings(store: Path) -> None:
@@ -219,7 +220,7 @@ def test_hostile_names_stay_text_in_drawings(store: Path) -> None:
     )
     put(store, "evil.yaml", text)
 
-    assert run(["domain", "graph", "evil.yaml", "--svg", "e.svg", "--mermaid", "e.mmd"]) == 0
+    assert run(["domain", "graph", "evil.yaml", "--svg", "e.svg", "--dot", "e.dot", "--mermaid", "e.mmd"]) == 0
 
     svg = ElementTree.fromstring(Path("e.svg").read_text())
     assert "script" not in {each.tag.rpartition("}")[2] for each in svg.iter()}
@@ -230,11 +231,11 @@ def test_hostile_names_stay_text_in_drawings(store: Path) -> None:
 def test_a_drawing_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """A dash is standard output and no file; what is said about the others goes beside it."""
     capsys.readouterr()
-    assert run(["domain", "graph", "lamp", "--mermaid", "-", "--svg", "l.svg"]) == 0
+    assert run(["domain", "graph", "lamp", "--mermaid", "-", "--dot", "l.dot"]) == 0
 
     said = capsys.readouterr()
-    assert said.out.startswith("flowchart LR\n") and "l.svg" in said.err and not Path("-").exists()
-    assert run(["domain", "graph", "lamp", "--mermaid", "-", "--svg", "-"]) == 2
+    assert said.out.startswith("flowchart LR\n") and "l.dot" in said.err and not Path("-").exists()
+    assert run(["domain", "graph", "lamp", "--mermaid", "-", "--dot", "-"]) == 2
 
 
 def test_graph_without_a_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
@@ -305,7 +306,7 @@ def test_an_empty_file_is_no_domain(store: Path, capsys: pytest.CaptureFixture[s
 
     assert asked(capsys, "check", "lamp")[0] == 1
     for command in ("show", "test", "graph"):
-        assert run(["domain", command, "lamp", *(["--svg", "x"] if command == "graph" else [])]) == 2
+        assert run(["domain", command, "lamp", *(["--dot", "x"] if command == "graph" else [])]) == 2
         assert "domains/lamp.yaml:1:1" in capsys.readouterr().err
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def test_a_decomposition_tells_tasks_steps_and_learned_methods_apart() -> None:
     assert (drawing.shown, drawing.nodes, drawing.folded) == (4, 4, "")
 
 
-@pytest.mark.parametrize("form", ["svg", "mermaid"])
+@pytest.mark.parametrize("form", ["svg", "dot", "mermaid"])
 def test_drawings_are_the_same_every_time_and_fetch_nothing(form: str) -> None:
     """A drawing can be committed and read by review; the only address in it names the format."""
     graph = decomposition(TREE, "Plan")
@@ -122,7 +123,7 @@ def chain(length: int, *, flat: bool = False) -> Graph:
 
 
 @pytest.mark.parametrize("flat", [False, True])
-@pytest.mark.parametrize("form", ["svg", "mermaid"])
+@pytest.mark.parametrize("form", ["svg", "dot", "mermaid"])
 def test_a_large_tree_is_folded_and_says_so(form: str, flat: bool) -> None:
     """Of 20,000 nodes at most 500 are drawn, and both the drawing and the caller are told how many."""
     drawing = draw(chain(20_000, flat=flat), form)  # type: ignore[arg-type]
@@ -157,13 +158,25 @@ def test_a_mermaid_drawing_stays_within_what_mermaid_draws() -> None:
 
 @given(st.text() | st.sampled_from(HOSTILE))
 def test_a_label_stays_inside_of_its_quotes(label: str) -> None:
-    """In Mermaid a name ends no text, starts no line and names no directive."""
+    """In DOT and in Mermaid a name ends no text, starts no line and names no directive."""
     graph = Graph("t", (GraphNode("a", label), GraphNode("b", "other")), (Edge("a", "b", label),))
-    mermaid = draw(graph, "mermaid").text
+    dot, mermaid = draw(graph, "dot").text, draw(graph, "mermaid").text
 
+    assert len(dot.splitlines()) == 8
     assert len(mermaid.splitlines()) == 5
+    assert len(re.findall(r'(?<!\\)(?:\\\\)*"', dot)) % 2 == 0
     assert mermaid.count('"') in (4, 6)
     assert "%%" not in mermaid and "`" not in mermaid and "<" not in mermaid.replace("<br/>", "")
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@pytest.mark.parametrize("label", HOSTILE)
+def test_graphviz_reads_the_drawing(label: str) -> None:
+    """What is written is what Graphviz understands."""
+    text = draw(Graph(label, (GraphNode("a", label), GraphNode("b", label)), (Edge("a", "b", label),)), "dot").text
+    done = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, text=True, timeout=900)
+
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_browser_shows_hostile_names_as_text(tmp_path: Path) -> None:

@@ -109,9 +109,9 @@ def test_a_problem_with_other_suffixes_is_yaml(files: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["data"]["plan"] == []
 
 
-def test_a_plan_is_drawn_in_two_forms(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_drawn_in_three_forms(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each file shows tasks with methods and numbered steps; the answer on standard output is as without them."""
-    wanted = [f"--{form}={files / form}" for form in ("svg", "mermaid")]
+    wanted = [f"--{form}={files / form}" for form in ("svg", "dot", "mermaid")]
     assert plan(files) == 0
     plain = capsys.readouterr().out
     assert plan(files, *wanted) == 0
@@ -121,6 +121,7 @@ def test_a_plan_is_drawn_in_two_forms(files: Path, capsys: pytest.CaptureFixture
     assert "Drew " in drawn.err
     words = [each.text or "" for each in ElementTree.parse(files / "svg").iter() if each.text]
     assert {"serve Mug hall", "by wash-and-carry", "1. walk hall sink"} <= set(words)
+    assert (files / "dot").read_text(encoding="utf-8").startswith("digraph {")
     assert (files / "mermaid").read_text(encoding="utf-8").startswith("flowchart LR")
 
 

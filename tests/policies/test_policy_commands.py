@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -191,6 +192,38 @@ def test_coverage_is_counted_by_kind(in_store: Path, capsys: pytest.CaptureFixtu
     assert envelope["data"]["coverage"]["clause"] == {"total": 3, "reached": 2}
     assert envelope["data"]["policies"][0]["coverage"]["clause"]["missing"][0]["path"] == "match.args.to.any[1]"
     assert "reached: 2 of 3 clauses, 1 of 1 effects" in capsys.readouterr().out
+
+
+def test_mutation_names_what_no_test_notices(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Survivors are a negative answer, each with its place; without any the answer is good."""
+    (in_store / "policies/weak.yaml").write_text(WEAK)
+
+    code, envelope = ask(capsys, "test", "weak", "--mutate")
+    good, clean = ask(capsys, "test", "untrusted_recall_approval", "--mutate")
+
+    mutation = envelope["data"]["mutation"]
+    survivors = {(found["kind"], found["place"], found["line"], found["column"]) for found in mutation["survivors"]}
+    assert code == 1
+    assert ("narrowed", "match.tool[1]", 6, 22) in survivors
+    assert mutation["mutants"] == mutation["killed"] + len(mutation["survivors"])
+    assert (good, clean["data"]["mutation"]["survivors"]) == (0, [])
+
+
+def test_junit_holds_every_test_and_every_survivor(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is XML whose cases and failures are those of the run, control characters and all."""
+    text = WEAK.replace("name: asks", 'name: "asks <&\\e\\" it"').replace("expect: ask", "expect: deny")
+    (in_store / "policies/weak.yaml").write_text(text)
+
+    code, envelope = ask(capsys, "test", "weak", "--junit", "out.xml", "--mutate")
+
+    root = ElementTree.parse(in_store / "out.xml").getroot()
+    cases, failures = root.findall(".//testcase"), root.findall(".//failure")
+    survivors = envelope["data"]["mutation"]["survivors"]
+    assert (code, len(failures)) == (1, 1 + len(survivors))
+    assert "asks <&" in str(cases[0].get("name"))
+    assert "expected deny, decided ask" in str(failures[0].get("message"))
+    assert sum(int(str(suite.get("failures"))) for suite in root) == len(failures)
+    assert ask(capsys, "test", "--junit", "no/such/folder/out.xml")[0] == 2
 
 
 def test_check_explains_down_to_the_clause(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:

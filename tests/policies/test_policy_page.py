@@ -11,6 +11,7 @@ from memkit.policies.files import load_policies
 from memkit.policies.proving import TABLES, load_tables, prove_set
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.proof import prove
+from memkit.use_cases.policy_proofs import mutate_policies
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(yaml|csv)\n(.*?)^```$", PAGE, re.M | re.S)
@@ -53,4 +54,5 @@ def test_the_examples_of_the_page_prove_themselves(tmp_path: Path) -> None:
     assert [policy_kind, csv_kind, yaml_kind] == ["yaml", "csv", "yaml"]
     assert all(result.passed for result in proof.results) and len(proof.results) == 9
     assert prove(policies[0].data).unreached == ()
+    assert [report.survivors for report in mutate_policies(proof)] == [()]
     assert len(claims()) == 13

@@ -29,7 +29,7 @@ from memkit.cli.output import (
 from memkit.errors import MemkitError, UsageError
 from memkit.llm.providers import introduced
 from memkit.runtime.host.sessions import lacks_room
-from memkit.runtime.host.terminal import counted, fitted, is_unsafe, one_line
+from memkit.runtime.host.terminal import counted, fitted, is_able_terminal, is_unsafe, one_line
 from memkit.runtime.loop.consent import consent_in
 from memkit.runtime.loop.interface import ToolCall
 from memkit.runtime.loop.journal import DONE, LEAVE, RUN
@@ -371,6 +371,10 @@ def _picked(front: Front, user: str, agent: str | None) -> str:
         raise UsageError("Nobody can choose from a list here: name a session with --session, or take the last with -c.")
     last_session(front.workspace, user, agent)
     cards = [card for card in front.workspace.session_book.of(user) if card.agent_id == agent]
+    if is_able_terminal():
+        from memkit.cli.session_picker import choose
+
+        return choose(cards, front.workspace.clock())
     from memkit.cli.session_picker import pick
 
     return pick(cards, front.workspace.clock())
