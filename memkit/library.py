@@ -15,16 +15,16 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Coroutine, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
-from memkit.errors import NegativeAnswer, UsageError
+from memkit.errors import MemkitError, NegativeAnswer, NotFound, StoreFault, UsageError
 from memkit.runtime.memory.interface import Decision, Hit, StoredRecord
-from memkit.runtime.memory.record.lines import InvalidRecord, Refused
+from memkit.runtime.memory.record.lines import Refused
 from memkit.runtime.memory.record.record import Draft, encodable
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ Given = ParamSpec("Given")
 Place = str | os.PathLike[str]
 
 CLOSED = "This store is closed. Open it again: 'with open_store(…) as store', or 'async with aopen_store(…) as store'."
+MOST_FOUND = 1 << 31
+"""More than any store holds; larger numbers fit no iterator."""
 _log = logging.getLogger("memkit")
 
 
@@ -182,7 +184,8 @@ class Store:
             raise UsageError(f"k is how many memories at most, a whole number from 1; {k!r:.60} is none.")
         with self.open():
             user = self.named_user(user)
-            return list(search_memory(self.workspace, query, user=user, count=k, back=Back(as_of=as_of)).hits)
+            most = min(k, MOST_FOUND)
+            return list(search_memory(self.workspace, query, user=user, count=most, back=Back(as_of=as_of)).hits)
 
     def get(self, id: str, *, user: str | None = None) -> StoredRecord:
         """Return a memory with its ``text``, ``status`` and ``history``; given ``user``, other users' are not found.
@@ -323,14 +326,23 @@ class Store:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Hold the lock for one call; raise ``UsageError`` if the store is closed or a value fits no record."""
+        """Hold the lock for one call; raise ``UsageError`` if the store is closed or a value fits no record.
+
+        The rooms' own errors, such as that of a store that is locked too long, are raised as ``MemkitError``.
+        """
         with self.lock:
             if self._closed:
                 raise UsageError(CLOSED)
             try:
                 yield
-            except InvalidRecord as error:
-                raise UsageError(str(error)) from error
+            except Exception as error:
+                kind = _KINDS.get(getattr(error, "exit_code", None))
+                if kind is None or isinstance(error, MemkitError | Refused):
+                    raise
+                code = getattr(error, "code", kind.code)
+                told = (NotFound if code == NotFound.code else kind)(str(error))
+                told.code = code
+                raise told from error
 
     def note_write(self) -> None:
         """Note that something was written, so that closing commits it."""
@@ -366,6 +378,8 @@ class Store:
         self.close()
 
 
+_KINDS: Mapping[int | None, type[MemkitError]] = {1: NegativeAnswer, 2: UsageError, 3: StoreFault}
+"""By the exit code of the command that would report it."""
 _NAMES = frozenset({"user", "id", "session"})
 _OPTIONAL = frozenset({"user", "valid_until", "as_of", "provider", "model"})
 

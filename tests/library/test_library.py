@@ -19,6 +19,8 @@ from test_library_reference import NAMES
 from memkit import MemkitError, NotFound, Refused, StoreNotFound, aopen_store, open_store
 from memkit.cli.main import run
 from memkit.errors import UsageError
+from memkit.runtime.memory.log.clone import lock_file
+from memkit.runtime.memory.log.shards import locked
 
 
 def python(program: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -126,6 +128,25 @@ def test_what_no_call_can_take_is_one_clear_error(call: Callable[[Any], object],
         assert "--" not in str(wrong.value)
         assert len(str(wrong.value).splitlines()) == 1
         assert not list(memory.workspace.archive.records(user_id=None, status="held"))
+
+
+def test_a_store_that_is_locked_too_long_is_an_error_one_can_act_on(store: Path) -> None:
+    """What the rooms raise on their own arrives as a ``MemkitError``, with the code that it has at the command line."""
+    with open_store(store) as memory:
+        memory.workspace.archive.log._timeout = 0.05  # type: ignore[attr-defined]
+        with locked(lock_file(store), timeout=1), pytest.raises(MemkitError, match="Another process has held") as late:
+            memory.add("Ada likes tea", user="ada")
+
+        assert (late.value.code, late.value.exit_code) == ("locked", 3)
+        assert memory.add("Ada likes tea", user="ada").decision == "admitted"
+
+
+def test_as_many_as_there_are_may_be_asked_for(store: Path) -> None:
+    """However large the number is."""
+    with open_store(store) as memory:
+        memory.add("Ada likes tea", user="ada")
+
+        assert [hit.text for hit in memory.search("tea", user="ada", k=10**30)] == ["Ada likes tea"]
 
 
 def test_a_closed_store_says_so_and_takes_nothing(store: Path) -> None:
