@@ -339,6 +339,15 @@ def test_a_word_that_may_be_a_month_is_only_one_in_a_date(store: ArchivalStore) 
     assert store.search("the march on Rome", user_id="ada").abstained
 
 
+@pytest.mark.parametrize("query", ["What do I have on Tuesday?", "Am I free next Tuesday?", "On Tuesdays?"])
+def test_what_happens_every_week_is_found_by_the_name_of_its_day(store: ArchivalStore, query: str) -> None:
+    """ "On Tuesday" is a date, and a word all the same."""
+    for text in ("I have physiotherapy every Tuesday at 9", "I play chess on Mondays", "My cat eats salmon"):
+        note(store, text)
+
+    assert found(store, query) == ["I have physiotherapy every Tuesday at 9"]
+
+
 def test_what_a_user_rejected_does_not_come_back_as_somebody_elses(store: ArchivalStore) -> None:
     """A shared record that says it is no answer to that user, neither as a constraint; others are told it."""
     bad = note(store, "espresso harms nobody", "ada", type="constraint")

@@ -16,7 +16,7 @@ FEW, COUPLE = 3, 2
 
 
 class Dated(NamedTuple):
-    """The words of the dates that a text names, and the text without the phrases that name them."""
+    """The words of the dates that a text names, and the text without the phrases that name them but for weekdays."""
 
     words: tuple[str, ...]
     rest: str
@@ -41,7 +41,8 @@ def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
         if word is None:
             return match[0]
         found.append(word)
-        return " "
+        weekday = (match["weekday"] or match["what"] or "").lower()
+        return f" {weekday}" if weekday in WEEKDAYS else " "  # by its name it is also asked for every week
 
     rest = _phrases().sub(take, text)
     return Dated(tuple(dict.fromkeys(found)), rest)
