@@ -341,7 +341,7 @@ def test_a_word_that_may_be_a_month_is_only_one_in_a_date(store: ArchivalStore) 
 
 @pytest.mark.parametrize("query", ["What do I have on Tuesday?", "Am I free next Tuesday?", "On Tuesdays?"])
 def test_what_happens_every_week_is_found_by_the_name_of_its_day(store: ArchivalStore, query: str) -> None:
-    """ "On Tuesday" is a date, and a word all the same."""
+    """A day that a question names is a date, and a word all the same."""
     for text in ("I have physiotherapy every Tuesday at 9", "I play chess on Mondays", "My cat eats salmon"):
         note(store, text)
 
