@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -192,6 +193,16 @@ def test_with_the_hook_a_commit_is_possible(carried: Path, tmp_path: Path) -> No
     assert tried(full).returncode == 0
     (carried / "skills" / "broken.yaml").write_text("name: [\n")
     assert tried(full).returncode == 1
+
+
+def test_the_hook_runs_for_every_file_that_lint_reads(tmp_path: Path) -> None:
+    """Also for a table of a policy's tests, which lint reads as well."""
+    root = tmp_path / "store"
+    assert run(["init", str(root)]) == 0
+    files = re.compile(hook(root)["files"])
+
+    read = ["memkit.yaml", "skills/a.yaml", "policies/a.yml", "policies/tests/a.csv", "policies/tests/a.yaml"]
+    assert [name for name in [*read, "archive/2026-01/a.jsonl", "README.md"] if not files.search(name)] == ["README.md"]
 
 
 def test_a_hook_installs_what_can_be_installed_elsewhere(tmp_path: Path) -> None:

@@ -44,6 +44,26 @@ def test_the_good_example_is_clean(code: str, put: Put, codes: Codes) -> None:
     assert codes() == []
 
 
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("1.10", 1),
+        ("{in: [3.9, 3.10, 3.11]}", 1),
+        ("{any: [+5, 1e3, 2.0]}", 3),
+        ('{in: ["1.10", 1.1, 5, -2]}', 0),
+        ("{range: {min: 1.10, below: 2.0}}", 0),
+    ],
+)
+def test_a_number_that_is_compared_as_another_text_is_found(condition: str, found: int, put: Put, codes: Codes) -> None:
+    """A version such as 1.10 is the number 1.1 without quotes, and the policy would pass over the text 1.10."""
+    policy = RULES["MKP001"].good.replace("{shell: {program: rm}}", condition).partition("tests:")[0]
+    put(RULES["MKP001"].example, policy)
+    assert codes(select=["MKY003"]) == ["MKY003"] * found
+
+    put(RULES["MKP001"].example, f"{policy}exceptions:\n- text: Then.\n  match: {{context.v: {condition}}}\n")
+    assert codes(select=["MKY003"]) == ["MKY003"] * 2 * found
+
+
 def test_another_encoding_is_found(put: Put, codes: Codes) -> None:
     """A Latin-1 file is no UTF-8."""
     put("skills/walk.yaml", SKILL.replace("dog", "café").encode("latin-1"))

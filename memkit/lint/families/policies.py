@@ -11,9 +11,10 @@ from memkit.lint.families.yaml import SchemaCodes, against_schema
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
 from memkit.policies.files import policy_findings
 from memkit.policies.proving import load_table
+from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.core import names_former_trust
 from memkit.runtime.guard.interface import as_list, exceptions_of
-from memkit.store.yaml import KeyPath
+from memkit.store.yaml import KeyPath, ambiguity
 
 MEMORY_TOOLS = frozenset(
     """archival_memory_insert archival_memory_search core_memory_append core_memory_replace conversation_search
@@ -178,8 +179,28 @@ def _about_the_match(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding
             yield file.found("MKP009", message, said)
     yield from _former_trust(file, data)
     yield from _outgrowing(file, data["match"], ("match",))
+    yield from _spelt_otherwise(file, data["match"], ("match",))
+    for number, exception in enumerate(exceptions_of(data)):
+        yield from _spelt_otherwise(file, exception.get("match"), ("exceptions", number, "match"))
     if data.get("effect") in ("deny", "ask") and data.get("active", True):
         yield from _stops_everything(file, data["match"])
+
+
+def _spelt_otherwise(file: Checked, condition: Any, place: KeyPath) -> Iterator[Finding]:
+    """Yield each number that a value is compared with as text, and that is not the text which stands in the file."""
+    if isinstance(condition, Mapping):
+        for key, value in condition.items():
+            if key != "range":
+                yield from _spelt_otherwise(file, value, (*place, key))
+    elif isinstance(condition, list):
+        for number, part in enumerate(condition):
+            yield from _spelt_otherwise(file, part, (*place, number))
+    elif isinstance(condition, (int, float)) and not isinstance(condition, bool):
+        begin, end = file.document.spans[place]
+        written, compared = file.document.text[begin:end], text_of(condition)
+        if written != compared and ambiguity(written) is None:
+            message = f"{written!r} is a number here, and matches the text {compared!r} alone. Put it in quotes."
+            yield file.found("MKY003", message, place)
 
 
 def _outgrowing(file: Checked, condition: Any, place: KeyPath) -> Iterator[Finding]:

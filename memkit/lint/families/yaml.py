@@ -172,7 +172,8 @@ RULES = (
         "ambiguous-scalar",
         "A value without quotes means different things to different YAML readers.",
         "YAML 1.1 reads `no` as false, `0755` as 493 and `12:30` as 750; YAML 1.2 reads a string, 755 and a string. "
-        "memkit reads 1.2; an editor, a script or a reviewer may not. Quotes remove the ambiguity.",
+        "memkit reads 1.2; an editor, a script or a reviewer may not. Quotes remove the ambiguity. So do they in a "
+        "policy for `1.10`, which is the number 1.1 and would not match the text 1.10.",
         _HEAD + "steps: [no]\n",
         _HEAD + 'steps: ["no"]\n',
         severity="warning",

@@ -103,7 +103,7 @@ def _text_leaf(matches: Callable[[str], bool], says: str, path: Path, needs: Cal
 
 def _text(data: JSON, path: Path) -> str:
     if not isinstance(data, str):
-        raise PolicySetError(f"needs text, not {type(data).__name__}", path=path)
+        raise PolicySetError("needs text", path=path)
     return data
 
 

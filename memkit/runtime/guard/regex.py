@@ -226,7 +226,7 @@ class _Parser:
             self.position += rest.index(">") + 1
         else:
             self.position -= 1
-            name = _UNSUPPORTED.get(f"({rest[:2]}", "flags inside the pattern")
+            name = _UNSUPPORTED.get(f"({rest[:2]}", "a pattern with flags inside")
             raise self._fault(f"{name} is not supported in the linear-time subset")
 
     def _escape(self) -> Node:
