@@ -10,6 +10,7 @@ graph = builder.compile(store=MemkitStore("my-memory"), checkpointer=MemkitSaver
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,7 +27,8 @@ from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.index.documents import COMPARED, Documents, Prefilter, StoredDocument
 from memkit.runtime.memory.interface import Hit
 from memkit.runtime.memory.record.lines import normal_time, to_text
-from memkit.runtime.memory.record.record import item_of
+from memkit.runtime.memory.record.record import MAX_TEXT_BYTES, item_of
+from memkit.runtime.memory.words.text import query_terms
 
 try:
     from langgraph.store.base import (
@@ -107,6 +109,19 @@ class Below(NamedTuple):
         named = [(score, place) for score, place in places if place is not None and place[0] == KIND]
         stood = [(documents.get(kind, space, name, as_of), score) for score, (kind, space, name) in named]
         return [(document, score) for document, score in stood if document is not None and self.holds(document)]
+
+    def sharing_words(
+        self, query: str, most: int, as_of: str | None, documents: Documents
+    ) -> list[tuple[StoredDocument, float]]:
+        """Return the items without a text, and so without a record, that share words with a query, best first."""
+        asked, scored = set(query_terms(query)), list[tuple[StoredDocument, float]]()
+        wanted = _prefilter(self.wanted)._replace(has_no_record=True)
+        for document in documents.newest(KIND, self.space, wanted=wanted, as_of=as_of):
+            if document.record is None and self.holds(document):
+                content = json.dumps(value_of(document), ensure_ascii=False)[:MAX_TEXT_BYTES]
+                shared = asked & set(query_terms(content.replace("_", " ")))
+                scored += [(document, len(shared) / len(asked))] if shared else []
+        return sorted(scored, key=lambda one: -one[1])[:most]
 
 
 Found = tuple[str, StoredDocument, float | None]
@@ -293,7 +308,7 @@ class MemkitStore(BaseStore):
         return scored + [one for one in rest if (one[0], one[1].space, one[1].name) not in seen]
 
     def _by_words(self, op: SearchOp, users: Sequence[str], below: Below, as_of: str | None) -> list[Found]:
-        """Return the items whose records memkit's own retrieval finds."""
+        """Return the items whose records memkit's own retrieval finds, and those without a text that share words."""
         archive, found, most = self.plug.store.workspace.archive, list[Found](), op.offset + op.limit
         for user in users:
             k = max(LOOKED_AT, 2 * most)
@@ -305,6 +320,7 @@ class MemkitStore(BaseStore):
                     break
                 k *= 2
             self.plug.tell("retrieved", user, [document.record or "" for document, _ in fitting[:most]], op.query or "")
+            fitting += self.plug.ask(user, partial(below.sharing_words, op.query or "", most, as_of))
             found += [(user, document, score) for document, score in fitting]
         return sorted(found, key=lambda one: -cast("float", one[2]))
 

@@ -253,6 +253,25 @@ def test_a_value_that_is_no_json_is_one_line(items: MemkitStore) -> None:
     assert items.get(ADA, "k") is None
 
 
+def test_items_without_a_text_are_found_by_the_words_they_share(items: MemkitStore) -> None:
+    """As in LangGraph's examples: the best first, within namespace and filter, and none that shares no word."""
+    space = ("ada", "memories")
+    items.put(space, "food", {"food_preference": "I like pizza"})
+    items.put(space, "rules", {"rules": ["User likes short, direct language"], "my-key": "my-value"})
+    items.put(("ada", "trips"), "city", {"city": "Oslo", "pizza": 3})
+    items.put(("bob", "memories"), "food", {"food_preference": "Bob likes pizza"})
+    items.put(space, "text", {"text": "Ada sails on Sundays"})
+
+    def keys(query: str, **more: Any) -> list[str]:
+        return [item.key for item in items.search(space, query=query, **more)]
+
+    assert keys("pizza") == ["food"]
+    assert keys("language preferences", filter={"my-key": "my-value"}) == ["rules"]
+    assert keys("short language I like")[0] == "rules" and keys("sails on Sundays") == ["text"]
+    assert keys("zebra") == [] and keys("?") == []
+    assert [item.key for item in items.search(("ada",), query="pizza", limit=1, offset=1)] == ["food"]
+
+
 def test_an_index_of_fields_that_are_not_there(store: Path) -> None:
     """What cannot be embedded is found without a score, after what could."""
     index: Any = {"dims": 2, "embed": lambda texts: [[len(one), 1.0] for one in texts], "fields": ["missing.deep"]}

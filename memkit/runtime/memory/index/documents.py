@@ -51,11 +51,13 @@ class Prefilter(NamedTuple):
     """Strings that it contains."""
     numbers: tuple[tuple[str, str, float], ...] = ()
     """``(key, comparison of COMPARED, number)`` at its top level."""
+    has_no_record: bool = False
+    """Whether no record is derived from it."""
 
     def as_sql(self) -> tuple[str, dict[str, object]]:
         """Return a condition and its parameters; a value that is not plain JSON satisfies any comparison."""
         given: dict[str, object] = {}
-        parts: list[str] = []
+        parts = ["record IS NULL"] if self.has_no_record else []
         for place, text in enumerate(self.texts):
             forms = {f"text{place}{plain}": json.dumps(text, ensure_ascii=plain) for plain in (True, False)}
             held = {name: form for name, form in forms.items() if form.isascii() or is_utf8(form)}
