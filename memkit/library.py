@@ -162,7 +162,9 @@ class Store:
             )  # fmt: skip
             return self._decided(remember(self.workspace, draft, user=self.named_user(user)))
 
-    def search(self, query: str, *, user: str | None = None, k: int = 5, as_of: str | None = None) -> list[Hit]:
+    def search(
+        self, query: str, *, user: str | None = None, k: int | None = None, as_of: str | None = None
+    ) -> list[Hit]:
         """Return the memories that fit ``query`` best, each with ``id``, ``text`` and ``score``; empty if none fits.
 
         ```python
@@ -174,13 +176,13 @@ class Store:
         Args:
             query: What to look for, in words.
             user: Whose memory to search; shared records are searched as well.
-            k: The most to return.
+            k: The most to return; by default five, and more for a query that names more things.
             as_of: A day; search what was true then.
         """
         from memkit.use_cases.recall import Back, search_memory
 
         _check_words(query=query, as_of=as_of)
-        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
             raise UsageError(f"k is how many memories at most, a whole number from 1; {k!r:.60} is none.")
         with self.open():
             user = self.named_user(user)

@@ -61,7 +61,7 @@ def withheld_note(workspace: Workspace, user: str) -> str:
 
 def _search(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
     report = search_memory(
-        workspace, given["query"], user=caller.user, count=given.get("k", 5), keeps_words=consented
+        workspace, given["query"], user=caller.user, count=given.get("k"), keeps_words=consented
     )  # fmt: skip
     found = [hit_data(hit, workspace.archive.taint_of(hit.record, caller.user)) for hit in report.hits]
     data = {"results": found, "abstained": report.abstained}
@@ -289,7 +289,7 @@ _ALL = [
         _telling(_search),
         {
             "query": _text("What to look for, in words."),
-            "k": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 5, "description": "How many at most."},
+            "k": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "At most; 5 unless more is named."},
         },
         optional=frozenset({"k"}),
         result={"results": HITS, "abstained": _FLAG},

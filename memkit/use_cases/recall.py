@@ -47,7 +47,7 @@ def search_memory(
     workspace: Workspace,
     query: str,
     user: str,
-    count: int = 5,
+    count: int | None = None,
     *,
     only: Only = ANYTHING,
     where: Circumstances = ANYWHERE,

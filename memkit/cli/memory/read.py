@@ -237,7 +237,7 @@ def _quoted(text: str) -> list[str]:
 @memkit_command("search")
 @words_argument("query")
 @user_option
-@click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at most.")
+@click.option("-k", "count", type=click.IntRange(1, 1000), help="How many at most. [default: 5, or all it names]")
 @click.option("--type", "types", type=SuggestingChoice(TYPES), multiple=True, help="Only this type; may be repeated.")
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be repeated.")
 @click.option("--session", type=SessionName(), help="Search from within this session: its own records are found too.")
@@ -249,7 +249,7 @@ def search(
     front: Front,
     query: str,
     user: str | None,
-    count: int,
+    count: int | None,
     types: tuple[str, ...],
     tags: tuple[str, ...],
     session: str | None,

@@ -157,6 +157,19 @@ def test_filters_look_past_the_first_candidates(open_store: OpenStore) -> None:
     assert found(store, "espresso", types=["preference"]) == ["espresso in a long sentence with many other words"]
 
 
+def test_a_question_that_says_no_count_finds_everything_that_it_names(store: ArchivalStore) -> None:
+    """No cap hides a rare word's record; other records do not follow, and a count that is given holds."""
+    things = ("kettle", "bicycle", "violin", "passport", "tent", "loom", "kayak")
+    for number, thing in enumerate(things):
+        note(store, f"The {thing} is in room {number}")
+        note(store, f"A neighbour asked about garden {number}")
+    question = f"In which room are {', '.join(things)}?"
+
+    assert set(found(store, question)) == {f"The {thing} is in room {number}" for number, thing in enumerate(things)}
+    assert len(found(store, question, k=3)) == 3
+    assert len(found(store, "Which neighbour asked about a garden?")) == 5
+
+
 def test_in_a_large_corpus_a_type_of_few_is_looked_at_alone(
     store: ArchivalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

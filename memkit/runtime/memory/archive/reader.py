@@ -322,15 +322,18 @@ class ArchiveReader:
         query: str,
         *,
         user_id: str,
-        k: int = 5,
+        k: int | None = None,
         types: Sequence[str] = (),
         tags: Sequence[str] = (),
         min_confidence: float = 0.0,
         as_of: str | datetime | None = None,
         where: Circumstances = ANYWHERE,
     ) -> SearchReport:
-        """Return the live records that best fit ``query``, or an abstention if nothing relevant is here."""
-        from ..index.search import ByMeaning, SearchQuestion, search
+        """Return the live records that best fit ``query``, or an abstention if nothing relevant is here.
+
+        At most ``k``; without it five, and more where the query names more things than five records hold.
+        """
+        from ..index.search import FOUND, ByMeaning, SearchQuestion, search
 
         question = SearchQuestion(
             query=query, now=self._clock(), k=k, types=types, tags=tags, min_confidence=min_confidence,
@@ -343,6 +346,7 @@ class ArchiveReader:
         # The first query loads the host's model.
         floor = self.settings.retrieval.vector_floor
         meaning = ByMeaning(self._vectors(), query, floor) if self._vectors is not None else None
+        most = FOUND if k is None else k
         with self._reading(user_id):
             corpora = list(self._corpora(user_id))
             related = any(corpus.has_relations() for corpus in corpora)
@@ -352,7 +356,7 @@ class ArchiveReader:
                 self.settings.retrieval,
                 lambda ids: self._access.uses(user_id, ids),
                 meaning,
-                (lambda: self._steps(query, user_id, corpora, question.as_of, k)) if related else None,
+                (lambda: self._steps(query, user_id, corpora, question.as_of, most)) if related else None,
             )
             if self.leaves_traces and report.hits:
                 self._access.count(user_id, [hit.id for hit in report.hits], question.now)

@@ -37,6 +37,8 @@ from .words import (
 if TYPE_CHECKING:
     from .steps import Steps
 
+FOUND = 5
+"""How many hits answer a question that does not say."""
 FEWEST_CANDIDATES = 40
 SMALL_CORPUS = 2000
 """In a larger corpus, a word in more than one of 64 records is common: it adds to scores but finds nothing alone."""
@@ -52,7 +54,8 @@ class SearchQuestion(NamedTuple):
 
     query: str
     now: datetime
-    k: int = 5
+    k: int | None = None
+    """The most hits; None stands for ``FOUND``, and as many more as it takes for every rare word of the question."""
     types: Sequence[str] = ()
     tags: Sequence[str] = ()
     """A record must carry all of them."""
@@ -89,18 +92,32 @@ def search(
     terms = _terms(question.query, question.now)
     hits: list[Hit] = []
     losers: list[Loser] = []
+    pointing: dict[str, frozenset[str]] = {}
     held = list(corpora)
     for corpus in held if terms else ():
-        found, lost = _ask(question, terms, corpus, settings, uses, meaning)
+        found, lost, rares = _ask(question, terms, corpus, settings, uses, meaning)
         hits += found
         losers += lost
+        pointing |= rares
     if related is not None and (led := related()).records:
         hits, losers = _with_related(question, hits, losers, held, settings, uses, led)
     hits.sort(key=lambda hit: (-hit.score, hit.id))
-    kept = tuple(hits[: max(0, question.k)])
-    outranked = [Loser(hit.id, "rank") for hit in hits[len(kept) :]]
+    kept = tuple(hits[: max(0, question.k)] if question.k is not None else _naming(hits, pointing))
+    shown = {hit.id for hit in kept}
+    outranked = [Loser(hit.id, "rank") for hit in hits if hit.id not in shown]
     how = "off" if meaning is None else "exact" if meaning.is_exact else "approximate"
     return SearchReport(kept, not hits, (*outranked, *losers), how)
+
+
+def _naming(hits: Sequence[Hit], pointing: Mapping[str, frozenset[str]]) -> list[Hit]:
+    """Return the first hits, and every later one that contains a rare word of the question that none before does."""
+    kept, covered = list(hits[:FOUND]), set[str]()
+    covered.update(*(pointing.get(hit.id, ()) for hit in kept))
+    for hit in hits[FOUND:]:
+        if more := pointing.get(hit.id, frozenset()) - covered:
+            kept.append(hit)
+            covered |= more
+    return kept
 
 
 def _terms(query: str, now: datetime) -> list[str]:
@@ -120,14 +137,15 @@ def _ask(
     settings: RetrievalSettings,
     uses: Uses,
     meaning: "ByMeaning | None",
-) -> tuple[list[Hit], list[Loser]]:
-    """Return the hits of one corpus for ``question``, and its losers."""
+) -> tuple[list[Hit], list[Loser], dict[str, frozenset[str]]]:
+    """Return the hits of one corpus for ``question``, its losers, and the rare words of the question in each hit."""
     statistics = corpus.statistics(terms)
     finders = finding_terms(terms, statistics)
     past = _past(corpus, terms, question.as_of) if question.as_of else []
     losers = _outsiders(corpus, terms, {found.id for found in past})
     statistics = _with(statistics, terms, past)
-    limit = max(FEWEST_CANDIDATES, 4 * question.k)
+    wanted = FOUND if question.k is None else question.k
+    limit = max(FEWEST_CANDIDATES, 4 * wanted)
     # In a large corpus, records of other types are not even read to be reported.
     alone = statistics.documents > SMALL_CORPUS and bool(question.types) and corpus.has_few(question.types)
     candidates = corpus.found(corpus.best(finders, statistics, limit, question.types if alone else ()))
@@ -140,7 +158,7 @@ def _ask(
             is_all = is_all and len(scored) < limit
         reasons = {found.id: _objection(found.record, question) for found, _ in scored}
         passed = [(found, parts) for found, parts in scored if not reasons[found.id]]
-        if len(passed) >= question.k or is_all:
+        if len(passed) >= wanted or is_all:
             break
         limit *= 8
         # Requested records may be few and ranked far behind: the others are examined no further.
@@ -148,10 +166,12 @@ def _ask(
         candidates = corpus.found(list(dict.fromkeys([*(one.document for one in candidates), *wider])))
         is_all = len(wider) < limit
     else:
-        return [], losers
+        return [], losers, {}
     losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
     losers += [Loser(one.found.id, "floor") for one in measured if one.found.id not in reasons]
-    return _hits(passed, question, settings, uses), losers
+    rares = rare(statistics, terms) if question.k is None else frozenset[str]()
+    pointing = {found.id: rares.intersection(found.tokens) for found, _ in passed} if rares else {}
+    return _hits(passed, question, settings, uses), losers, pointing
 
 
 LEADING = 0.5

@@ -54,7 +54,7 @@ class ToolArchive(Protocol):
         query: str,
         *,
         user_id: str,
-        k: int = 5,
+        k: int | None = None,
         types: Sequence[str] = (),
         min_confidence: float = 0.0,
         as_of: str | None = None,
@@ -486,7 +486,7 @@ class MemoryTools:
             return earlier
         if name == "archival_memory_search":
             hits, constraints, overflow = self._search(
-                checked["query"], checked.get("top_k", 5), checked.get("type"), checked.get("as_of")
+                checked["query"], checked.get("top_k"), checked.get("type"), checked.get("as_of")
             )
             more = f"{overflow} further constraints apply and are not shown." if overflow else ""
             return fence([*hits, *constraints], overflow=more)
@@ -544,7 +544,7 @@ class MemoryTools:
         return self._told_edit(name, decision, str(args["section"]))
 
     def _search(
-        self, query: str, k: int, type: str | None = None, as_of: str | None = None
+        self, query: str, k: int | None, type: str | None = None, as_of: str | None = None
     ) -> tuple[list[Hit], list[Hit], int]:
         least = self.archive.settings.retrieval.min_confidence
         report = self.archive.search(
@@ -556,7 +556,7 @@ class MemoryTools:
             as_of=as_of,
             where=self,
         )
-        listed = report.hits if content_words(query) else self._newest(k, type, as_of)
+        listed = report.hits if content_words(query) else self._newest(k or _size(None, None), type, as_of)
         hits, crowded_out = self._fitting(listed[:k])
         constraints, overflow = self._constraints(query, {hit.id for hit in listed}) if not type else ([], [])
         self._recall({hit.id: hit.record for hit in [*hits, *constraints]})
