@@ -454,11 +454,15 @@ def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None
 
 def _put_back(workspace: Workspace) -> list[PutBack]:
     archive = workspace.archive
+    if workspace.server is not None:
+        return []  # git has no lines of a server, and nothing updates one there
     return put_back(workspace.root, workspace.git, archive.tampered(), workspace.clock(), archive.is_genuine)
 
 
 def _repaired(workspace: Workspace) -> list[ShardProblem]:
     archive = workspace.archive
+    if workspace.server is not None:
+        return []
     return repair(workspace.root, archive.log, workspace.git, workspace.clock(), archive.is_genuine)
 
 
@@ -517,6 +521,9 @@ def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem
     archive.take_for_gone()
     accepted: list[str] = []
     left: list[str] = []
+    if server := workspace.server:
+        told = f"it stays withheld; whoever looks after {server.shown} puts it back or deletes it"
+        left += [f"{line.id or line.shard}: {told}" for line in archive.tampered()]
     for one in sorted(done, key=lambda one: (one.line.shard, one.line.number)):
         try:
             why = _taken_over(workspace, one)

@@ -418,6 +418,43 @@ def test_heads_of_two_branches_merge(memkit: Memkit, store: Path, url: str) -> N
     assert memkit("commit")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("DELETE FROM memkit.lines", "missing"),
+        ("UPDATE memkit.lines SET line = replace(line, 'tea', 'tea, and a good deal more of it')", "tampered"),
+        ("UPDATE memkit.lines SET line = replace(line, 'drinks tea', 'x')", "tampered"),
+        ("UPDATE memkit.lines SET line = 'nothing'", "missing"),
+    ],
+)
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_one_line_changed_in_the_database_takes_no_other_along(
+    memkit: Memkit, url: str, owner: str, monkeypatch: pytest.MonkeyPatch, change: str, code: str, number: int
+) -> None:
+    """The lines around it are served where the index is made anew, the next one is taken, and ``--accept`` ends it."""
+    monkeypatch.setenv("MEMKIT_BACKENDS_ARCHIVE", url)
+    texts = [f"Ann drinks tea number {one}" for one in (1, 2, 3)]
+    for text in texts:
+        assert memkit("memory", "add", text, "--user", "ann")[0] == 0
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"{change} WHERE line LIKE '%tea number {number}%'")
+
+    exit_code, found, _ = memkit("fsck", "--json")
+
+    assert exit_code == 1 and code in {one["code"] for one in found["diagnostics"]}
+    memkit("index", "rebuild")
+    assert memkit("memory", "add", "Ann drinks tea number 4", "--user", "ann")[0] == 0
+    listed = memkit("memory", "list", "--user", "ann", "--json")[1]["data"]["records"]
+    assert [one["text"] for one in listed] == [*texts[: number - 1], *texts[number:], "Ann drinks tea number 4"]
+    assert memkit("fsck", "--fix")[0] == 1
+    exit_code, said, _ = memkit("fsck", "--accept", "--yes")
+    assert exit_code == (code == "tampered") and ("whoever looks after" in said) == (code == "tampered")
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"DELETE FROM memkit.lines WHERE line LIKE '%number {number}%' OR line = 'nothing'")
+    assert memkit("fsck", "--accept", "--yes")[0] == 0
+    assert memkit("fsck")[0] == 0
+
+
 def test_a_line_that_was_changed_in_the_database_is_withheld(memkit: Memkit, url: str, owner: str) -> None:
     """Whoever owns the tables can write what they like, and fsck names it."""
     ids = remembered(memkit)

@@ -174,8 +174,9 @@ class PostgresLog:
         if size >= 0:
             query, values = f"{query} AND position < %s", [*values, offset + size]  # type: ignore[list-item]
         rows = self.asked(lambda one: in_one(one, SETTING, user, f"{query} ORDER BY position", values))
-        first = offset - rows[0][0] if rows else 0
-        return b"".join(line.encode() + b"\n" for _, line in rows)[first : None if size < 0 else first + size]
+        start = min(offset, rows[0][0]) if rows else 0
+        first = offset - start
+        return _laid_out(rows, start)[first : None if size < 0 else first + size]
 
     @staticmethod
     def owner(url: str) -> PostgresServer:
@@ -661,6 +662,39 @@ def lock_of(user: str) -> int:
     """Return the lock number on which writers about a user wait; the empty user is that of the whole archive."""
     mark = blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8, person=b"memkit: user").digest()
     return int.from_bytes(mark, signed=True)
+
+
+def _laid_out(rows: Sequence[tuple[int, str]], start: int) -> bytes:
+    """Return lines, each at its position, as bytes that begin at ``start``.
+
+    A row that somebody deleted leaves a blank, and one that became longer than its place loses all but its marks: its
+    neighbours stay where the index knows them.
+    """
+    lines = [line.encode() + b"\n" for _, line in rows]
+    content = b"".join(lines)
+    if not rows or (rows[0][0] == start and rows[-1][0] - start == len(content) - len(lines[-1])):
+        return content
+    found = bytearray()
+    for (position, text), line, after in zip(rows, lines, [*(row[0] for row in rows[1:]), None], strict=True):
+        if (gap := position - start - len(found)) > 0:
+            found += b" " * (gap - 1) + b"\n"
+        if after is not None and len(line) > after - position:
+            line = (_marks_of(text) + b"\n")[: after - position - 1] + b"\n"
+        found += line
+    return bytes(found)
+
+
+def _marks_of(text: str) -> bytes:
+    """Return a changed line with little in it but what says which one it is."""
+    try:
+        data = decode_line(text.encode())
+    except InvalidRecord:
+        return b""
+    marks: dict[str, JSON] = {"text": "…"} if "text" in data else {}
+    for name in ("id", "op", "target", "at", "created_at", "link", "user_id"):
+        if name in data:
+            marks[name] = data[name]
+    return encode_line(marks).rstrip(b"\n")
 
 
 def new_epoch() -> int:
