@@ -136,6 +136,7 @@ POLICY_COMMANDS: Commands = {
     "list": ("memkit.cli.policy:list_command", "List the store's policies."),
     "show": ("memkit.cli.policy:show", "Show one policy."),
     "stats": ("memkit.cli.policy:stats", "Say how often each policy matched a call of an agent."),
+    "search": ("memkit.cli.policy:search", "Search the policies, best first."),
     "new": ("memkit.cli.policy:new", "Start a policy from an example that passes its own tests."),
     "check": ("memkit.cli.policy:check", "Say what the policies decide about a tool call, and why."),
     "conflicts": ("memkit.cli.policy_proofs:conflicts", "Find what contradicts, covers or never applies."),

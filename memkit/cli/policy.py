@@ -1,4 +1,4 @@
-"""``memkit policy``: new, list, show, check, commit, history, rollback and export."""
+"""``memkit policy``: new, list, show, search, check, commit, history, rollback and export."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from memkit.cli.output import (
     diagnostic,
     memkit_command,
     read_pairs,
+    words_argument,
 )
 from memkit.errors import UsageError
 from memkit.policies.files import POLICY
@@ -41,6 +42,7 @@ from memkit.use_cases.policies import (
     commit_policy,
     count_verdicts,
     export_policies,
+    find_policies,
     list_policies,
     show_policy,
 )
@@ -49,8 +51,8 @@ if TYPE_CHECKING:
     from memkit.cli.display import ListRow, Meaning
     from memkit.policies.export import ExportedPolicy
     from memkit.policies.files import PolicyFile
+    from memkit.policies.overview import Usage
     from memkit.store.yaml_edit import Part
-    from memkit.use_cases.policies import PolicyUse
 
 
 @memkit_command("new")
@@ -84,6 +86,17 @@ def show(front: Front, name: str) -> None:
     front.answer(dict(found.data), found.document.text.rstrip("\n"))
 
 
+@memkit_command("search")
+@words_argument("query")
+@click.option("-k", "limit", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
+def search(front: Front, query: str, limit: int) -> None:
+    """Search the policies for the words of QUERY, best first."""
+    hits = find_policies(front.root, query, limit)
+    lines: list[str] = [_line(found, score=score) for found, score in hits]
+    lines = lines or ["No policy shares a word with that."]
+    front.answer({"results": [{**_summary(found), "score": score} for found, score in hits]}, lines)
+
+
 @memkit_command("stats")
 @click.argument("name", type=KnownName("policy"), required=False)
 def stats(front: Front, name: str | None) -> None:
@@ -96,7 +109,7 @@ def stats(front: Front, name: str | None) -> None:
     front.answer({"policies": [_usage(one) for one in found]}, lines)
 
 
-def _usage(used: PolicyUse) -> dict[str, Any]:
+def _usage(used: Usage) -> dict[str, Any]:
     return {
         "name": used.name,
         "matched": used.matched,
@@ -105,7 +118,7 @@ def _usage(used: PolicyUse) -> dict[str, Any]:
     }
 
 
-def _usage_line(used: PolicyUse) -> ListRow:
+def _usage_line(used: Usage) -> ListRow:
     from memkit.cli.display import ListCell, ListRow
 
     name = ListCell(f"{one_line(used.name)}:", "name")
@@ -134,7 +147,7 @@ def _summary(found: PolicyFile) -> dict[str, Any]:
     }
 
 
-def _line(found: PolicyFile, version: str | None = None) -> ListRow:
+def _line(found: PolicyFile, version: str | None = None, score: float | None = None) -> ListRow:
     from memkit.cli.display import ListCell, ListRow
 
     shown = _summary(found)
@@ -142,7 +155,9 @@ def _line(found: PolicyFile, version: str | None = None) -> ListRow:
     marks = f" {version}" if version else ""
     marks += "" if shown["active"] else " (off)"
     marks += " (deprecated)" if shown["deprecated"] else ""
+    scored = [] if score is None else [ListCell(f"{score:7.3f}", "number")]
     return ListRow(
+        *scored,
         ListCell(f"{found.name}{marks}", "name"),
         ListCell(kind, _MEANS.get(shown["effect"] or "", "aside")),
         ListCell(one_line(shown["description"], 90), exact=one_line(shown["description"])),

@@ -1,10 +1,9 @@
-"""Policies: list, show, draft, check a call, roll back, export, count their verdicts."""
+"""Policies: list, show, find, draft, check a call, roll back, export, count their verdicts."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -24,6 +23,7 @@ from memkit.store.layout import checked_name
 
 if TYPE_CHECKING:
     from memkit.policies.export import Export, PolicyData
+    from memkit.policies.overview import Usage
     from memkit.policies.proving import TableCase
     from memkit.runtime.guard.core import Guard, Policy
     from memkit.runtime.guard.interface import MatchedPolicy
@@ -46,6 +46,15 @@ def list_policies(root: Path) -> list[tuple[PolicyFile, str | None]]:
 def show_policy(root: Path, name: str) -> PolicyFile:
     """Return the policy ``name`` of the store at ``root``; raise ``NotFound`` with the nearest name."""
     return get_policy(load_policies(root / FOLDER), name)
+
+
+def find_policies(root: Path, query: str, limit: int = 5) -> list[tuple[PolicyFile, float]]:
+    """Return the policies of the store at ``root`` that share words with ``query`` and their scores, best first."""
+    from memkit.policies.overview import search_policies
+
+    if not query.strip():
+        raise UsageError("An empty query finds nothing. Give some words of the rule, or a tool's name.")
+    return search_policies(load_policies(root / FOLDER), query, limit)
 
 
 def commit_policy(root: Path, name: str, *, bump: Part | None = None, note: str | None = None) -> Committed:
@@ -209,33 +218,7 @@ def _finding_lines(mark: str, finding: MatchedPolicy, checked: CheckedCall) -> I
         yield f"     {_HOLDS[placed.ground.holds]} {_place(placed)}: {one_line(placed.ground.text)}"
 
 
-@dataclass
-class PolicyUse:
-    """The decisions of one policy about calls that it matched."""
-
-    name: str
-    decisions: Counter[str] = field(default_factory=Counter)
-    """How often it decided deny, ask, warn or allow."""
-    last_used: str | None = None
-
-    @property
-    def matched(self) -> int:
-        """Return how many calls it matched."""
-        return self.decisions.total()
-
-
-def _usages(names: Iterable[str], events: Iterable[Mapping[str, Any]]) -> list[PolicyUse]:
-    """Return the usage of the policies ``names``, and of others named by ``events`` of kind ``policy``, by name."""
-    found = {name: PolicyUse(name) for name in names}
-    for event in events:
-        for said in event.get("policies") or ():
-            usage = found.setdefault(said["name"], PolicyUse(said["name"]))
-            usage.decisions[said["decision"]] += 1
-            usage.last_used = max(usage.last_used or "", event["at"])
-    return [found[name] for name in sorted(found)]
-
-
-def count_verdicts(workspace: Workspace, name: str | None = None) -> list[PolicyUse]:
+def count_verdicts(workspace: Workspace, name: str | None = None) -> list[Usage]:
     """Return how often one policy or each of them matched, including deleted policies that were used.
 
     This covers what the audit log of this machine still holds.
@@ -243,10 +226,11 @@ def count_verdicts(workspace: Workspace, name: str | None = None) -> list[Policy
     Raises:
         NotFound: There is no policy ``name``, and none ever matched.
     """
+    from memkit.policies.overview import usages
     from memkit.store.schema import suggestion
 
     present = [path.stem for path in (workspace.root / FOLDER).glob("*.yaml")]
-    found = _usages(present, workspace.audit.events(event="policy"))
+    found = usages(present, workspace.audit.events(event="policy"))
     if name is None:
         return found
     checked_name(name, "policy")

@@ -218,7 +218,7 @@ def typed_words(table: Mapping[str, str]) -> list[tuple[str, str]]:
         *typed_words(MEANT),
         ("why", "memory why"), ("import", "memory import"), ("forget", "memory forget"), ("blame", "memory blame"),
         ("sessions remove", "sessions rm"), ("sessions view", "sessions show"), ("skill create", "skill new"),
-        ("token delete", "token revoke"), ("consent give", "consent grant"),
+        ("policy find", "policy search"), ("token delete", "token revoke"), ("consent give", "consent grant"),
         ("list skills", "skill list"), ("create policy", "policy new"), ("show session", "sessions show"),
     ],
 )  # fmt: skip

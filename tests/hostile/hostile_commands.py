@@ -87,6 +87,7 @@ COMMANDS: dict[str, list[str]] = {
     "policy list": ["policy list"],
     "policy show": ["policy show destructive_command_approval"],
     "policy stats": ["policy stats"],
+    "policy search": ["policy search delete"],
     "policy new": ["policy new made_here"],
     "policy check": ["policy check --tool bash --arg 'command=rm -rf /srv'"],
     "policy coverage": ["policy coverage"],
