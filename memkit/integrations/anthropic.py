@@ -189,12 +189,14 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"File {command.path} already exists")
         if any(name.startswith(f"{path}/") for name in files) or any(path.startswith(f"{name}/") for name in files):
             raise ToolError(f"{command.path} cannot be a file: a folder of that name, or a file in its way, is there.")
+        _require_text(file_text=command.file_text)
         self._carried_out(lambda: self._memories.write(path, None, command.file_text))
         return f"File created successfully at: {command.path}"
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that occurs exactly once in a file."""
         path, text = self._file(command.path)
+        _require_text(old_str=command.old_str, new_str=command.new_str or "")
         found = [match.start() for match in re.finditer(re.escape(command.old_str), text)] if command.old_str else []
         if not found:
             raise ToolError(
@@ -216,6 +218,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert a text after a line; 0 is the beginning."""
         path, text = self._file(command.path)
+        _require_text(insert_text=command.insert_text)
         lines = text.split("\n")
         lines = lines[:-1] if lines[-1] == "" else lines
         if not 0 <= command.insert_line <= len(lines):
@@ -246,6 +249,8 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
             raise ToolError("Cannot rename the /memories directory itself")
         if new in files or not new or any(name.startswith(f"{new}/") for name in files):
             raise ToolError(f"The destination {command.new_path} already exists")
+        if new.startswith(f"{old}/"):
+            raise ToolError(f"{command.old_path} cannot be moved into itself: {command.new_path}")
         moved = {name: text for name, text in files.items() if name == old or name.startswith(f"{old}/")}
         if not moved:
             raise ToolError(f"The path {command.old_path} does not exist")
@@ -261,7 +266,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         for name, text in self._memories.files().items():
             if name.partition("/")[0] not in (CORE, RECORDS):
                 self._memories.remove(name, text)
-        return "All memory cleared"
+        return "All notes cleared. Core memory and records stay" if self._memories.files() else "All memory cleared"
 
     def close(self) -> None:
         """Commit what was written, and release the store if it was opened here."""
@@ -374,8 +379,16 @@ def _records(text: str) -> Iterator[tuple[str, str]]:
             yield f"new {place}", line.strip().removeprefix("- ")
 
 
+def _require_text(**given: object) -> None:
+    """Raise ``ToolError`` for an argument that a model left out or gave another type: the SDK checks none of them."""
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise ToolError(f"`{name}` has to be a string.")
+
+
 def _checked(path: str) -> str:
     """Return a path below ``/memories``; raise ``ToolError`` for one that leads, even covertly, elsewhere."""
+    _require_text(path=path)
     plain = unicodedata.normalize("NFKC", path)
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {path[:80]!r}")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import get_ident
 from typing import BinaryIO, Generic, Literal, TypeVar, get_args
 
 from memkit.errors import EnvironmentFault, MemkitError
@@ -45,7 +46,7 @@ def whole_file(path: Path, *, mode: int = 0o600, beside: Path | None = None) -> 
     Raises:
         EnvironmentFault: The file cannot be written, for example on a full or read-only disk.
     """
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    scratch = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.tmp")
     if beside is not None and beside.is_dir() and beside.stat().st_dev == path.parent.stat().st_dev:
         scratch = beside / scratch.name
     try:

@@ -59,6 +59,49 @@ def test_a_note_is_made_changed_moved_and_deleted(tool: MemkitMemoryTool) -> Non
             do(tool, command, **more)
 
 
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("create", {"path": "/memories/new.md"}),
+        ("create", {"path": "/memories/new.md", "file_text": ["x"]}),
+        ("insert", {"path": "/memories/note.md", "insert_line": 0}),
+        ("str_replace", {"path": "/memories/note.md", "new_str": "x"}),
+        ("str_replace", {"path": "/memories/note.md", "old_str": "Espresso", "new_str": 5}),
+        ("view", {"path": 5}),
+    ],
+)
+def test_an_argument_that_a_model_left_out_changes_nothing(
+    tool: MemkitMemoryTool, command: str, more: dict[str, Any]
+) -> None:
+    """The SDK checks none; nothing is written in its place, and the model is told which one."""
+    do(tool, "create", "/memories/note.md", file_text="Espresso.")
+
+    with pytest.raises(ToolError, match="has to be a string"):
+        tool.call({"command": command, **more})
+
+    assert "new.md" not in do(tool, "view") and do(tool, "view", "/memories/note.md").endswith("1\tEspresso.")
+
+
+def test_a_folder_is_not_moved_into_itself(tool: MemkitMemoryTool) -> None:
+    """As on a disk."""
+    do(tool, "create", "/memories/a/note.md", file_text="Espresso.")
+
+    with pytest.raises(ToolError, match="into itself"):
+        do(tool, "rename", "/memories/a", new_path="/memories/a/b")
+
+    assert "/memories/a/note.md" in do(tool, "view")
+
+
+def test_who_clears_is_not_told_that_what_stays_is_gone(tool: MemkitMemoryTool) -> None:
+    """Notes go; records and core memory are erased by a command of their own."""
+    do(tool, "create", "/memories/plans.md", file_text="- - -")
+    assert tool.clear_all_memory() == "All memory cleared"
+    do(tool, "create", "/memories/records/pets.md", file_text="Ada keeps a lynx\n")
+
+    assert tool.clear_all_memory() == "All notes cleared. Core memory and records stay"
+    assert "lynx" in do(tool, "view", "/memories/records/pets.md")
+
+
 def test_what_memkit_holds_is_seen_and_changed_as_files(store: Path, tool: MemkitMemoryTool) -> None:
     """A line of a topic is a record: changed it supersedes, gone it retires, new it is offered."""
     with open_store(store) as memory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,16 @@ def test_a_folder_that_is_none_is_one_line(tmp_path: Path) -> None:
 
     with pytest.raises(EnvironmentFault, match=r"a\.txt cannot be written: "):
         write_whole(tmp_path / "file" / "a.txt", b"")
+
+
+def test_two_threads_that_write_one_file_do_not_share_what_is_not_whole_yet(tmp_path: Path) -> None:
+    """Each has a file of its own beside it; whoever ends last stands."""
+    path = tmp_path / "a.txt"
+
+    with ThreadPoolExecutor(1) as other, whole_file(path) as file:
+        file.write(b"the one ")
+        other.submit(write_whole, path, b"the other").result()
+        assert path.read_bytes() == b"the other"
+        file.write(b"of this thread")
+
+    assert path.read_bytes() == b"the one of this thread" and [*tmp_path.iterdir()] == [path]
