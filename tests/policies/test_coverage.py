@@ -76,7 +76,7 @@ def test_every_line_is_decided_as_it_expects(covered: list[CoveredCall]) -> None
         ("mcp__shell__run", {"command": "rm x"}), ("bash", {"cmd": "rm x"}), ("mcp__desktop-commander__start_process", {"command": "rm x"}),
         ("runInTerminal", {"Command": "rm x"}), ("shell", {"command": ["bash", "-lc", "rm x"]}), ("local_shell", {"action": {"command": ["rm", "x"]}}),
         ("container.exec", {"cmd": ["rm", "x"]}), ("execute_command", {"command": "rm", "args": ["-rf", "/"]}), ("developer__shell", {"anything": "rm x"}),
-        ("write_stdin", {"chars": "rm x\n"}), ("CmdRunAction", {"command": "rm x"}),
+        ("exec_in_pod", {"pod": "a", "command": ["rm", "x"]}), ("system.run", {"command": "rm x"}), ("write_stdin", {"chars": "rm x\n"}), ("CmdRunAction", {"command": "rm x"}),
     ],
 )  # fmt: skip
 def test_a_shell_is_one_by_what_it_does(tool: str, args: dict[str, object]) -> None:
@@ -84,6 +84,31 @@ def test_a_shell_is_one_by_what_it_does(tool: str, args: dict[str, object]) -> N
     guard = Guard([policy.data for policy in load_policies(resource("policies"))])
 
     assert guard.decide(tool, args, {}).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    ("kind", "tools", "others"),
+    [
+        ("code", ["PythonREPL", "IPythonRunCellAction", "python_repl", "PythonTool"], ["pythonista", "cell_action", "list_python_tools"]),
+        ("database", ["execute_statement", "pg_execute", "executeStatement"], ["page_execute", "explain_statement"]),
+        ("destructive", ["format_disk", "formatVolume"], ["format_text", "format_date"]),
+        ("shell", ["exec_in_pod", "mcp__kubernetes__exec_in_pod", "system.run"], ["list_pods", "system_running"]),
+    ],
+)  # fmt: skip
+def test_a_tool_of_a_kind_is_known_by_its_name(kind: str, tools: list[str], others: list[str]) -> None:
+    """Names of agents and servers, in each spelling; one that only sounds like it is another tool."""
+    policy = {
+        "name": "p",
+        "description": "d",
+        "rule": "r",
+        "enforcement": "hard",
+        "effect": "deny",
+        "match": {"tool_kind": kind},
+    }
+    guard = Guard([policy])
+
+    assert {tool: guard.decide(tool, {}, {}).decision for tool in tools} == dict.fromkeys(tools, "deny")
+    assert {tool: guard.decide(tool, {}, {}).decision for tool in others} == dict.fromkeys(others, "allow")
 
 
 OPAQUE = [

@@ -11,11 +11,12 @@ from .interface import JSON, Call, Path, PolicySetError, as_list
 
 _SHELL_PARTS = (
     "bash zsh pwsh powershell shell terminal subprocess command_?line command_?prompt cmd_?exe ssh_?exec"
-    " remote_?exec docker_?exec container_?exec exec_?(command|cmd) cmd_?run"
+    " remote_?exec docker_?exec container_?exec exec_?(command|cmd) cmd_?run exec_?in_?(pod|container) pod_?exec"
 )
 """Words showing that a tool runs commands, anywhere in its name."""
 _SHELL_WORDS = (
-    "sh ash dash ksh mksh fish tcsh csh cmd console tmux pty exec ssh system popen commands? write_stdin process"
+    "sh ash dash ksh mksh fish tcsh csh cmd console tmux pty exec ssh system system[._]?run popen commands?"
+    " write_stdin process"
 )
 """Words showing the same as a separate word at the end of a name, after a server's name and a separator."""
 _SHELL_VERBS = "run exec execute start launch spawn invoke perform issue do call eval evaluate open send"
@@ -47,6 +48,7 @@ _KEPT = (
 )
 _DESTROYS_SOME = {
     "drop reset clear empty flush prune discard": _KEPT,
+    "format": "disk disks drive volume partition",
     "refund": "payment payments charge order invoice transaction",
     "create issue": "refund refunds payout",
     "cancel": "subscription subscriptions order orders booking reservation payment payments invoice transfer account",
@@ -63,7 +65,7 @@ _HARMLESS = (
 """Objects that are removed and restored equally easily."""
 _DATABASES = (
     "sql query queries database postgres(?:ql)? mysql mariadb sqlite duckdb snowflake bigquery clickhouse redshift"
-    " databricks supabase neon oracle db neo4j cypher mongo mongodb redis"
+    " databricks supabase neon oracle db pg neo4j cypher mongo mongodb redis"
 )
 
 
@@ -99,8 +101,8 @@ _DESTRUCTIVE: JSON = {
 }
 _RUNS = "[-_](repl|ast|exec|execute|run|tool|interpreter|executor|code|sandbox|eval).*"
 _CODE = (
-    rf"(?i)^({_SERVER}({_either(_CODE_NAMES)})({_RUNS})?"
-    rf"|.*(run|exec|execute|eval|evaluate)[-_]?(a_?|the_?|in_?)?({_either(_CODE_NOUNS)})([-_].*)?"
+    rf"(?i)^({_SERVER}({_either(_CODE_NAMES)})({_RUNS})?|{_SERVER}i?python(repl|tool|interpreter|executor)"
+    rf"|.*(run|exec|execute|eval|evaluate)[-_]?(a_?|the_?|in_?)?({_either(_CODE_NOUNS)})([-_].*|action)?"
     r"|.*(python|jupyter|notebook|ipython|node|repl|code|cell)[-_]?(run|exec|execute|eval|executor))$"
 )
 """Names of tools that run code in a language of their own."""
@@ -127,7 +129,7 @@ KINDS: Mapping[str, JSON] = {
             {
                 "regex": r"(?i)^(.*[^a-z])?([a-z]*(sql|query)|"
                 + _either(_DATABASES)
-                + r"|(run|exec|execute)(sql|query|queries))([^a-z].*)?$"
+                + r"|(run|exec|execute)_?(sql|query|queries|statements?))([^a-z].*)?$"
             },
             {"not": {"regex": r"(?i)doc|know|search|wiki|(^|[^a-z])web|faq|help|explain|schema|semantic|memory"}},
         ]
