@@ -234,7 +234,7 @@ class ReferenceAgent:
             UsageError: The whole conversation was started to leave no trace.
         """
         if on and self._before_off is None and self.is_off_record:
-            raise UsageError("This conversation was begun to leave no trace, and stays so. Begin another one.")
+            raise UsageError("This conversation was started without a trace and cannot keep one. Start a new one.")
         if on is not self.is_off_record:
             return
         if on and self._before_off is not None:

@@ -101,7 +101,7 @@ def text(data: Mapping[str, Any], key: str, place: FilePlace, default: str | Non
     if value is None and default is not None:
         return default
     if not isinstance(value, str):
-        raise (place / key).wrong("expected a text." if key in data else "it is missing.")
+        raise (place / key).wrong("expected a string." if key in data else "it is missing.")
     return value
 
 
@@ -116,13 +116,13 @@ def day_of(value: Any, place: FilePlace) -> date | None:
         if stated:
             return date(*map(int, stated.groups()))
     except ValueError:
-        raise place.wrong(f"{value!r:.40} is no day of the calendar.") from None
+        raise place.wrong(f"{value!r:.40} is not a valid date.") from None
     for form in DAY_FORMATS:
         try:
             return datetime.strptime(value.strip(), form).date()
         except ValueError:
             continue
-    raise place.wrong(f"{value!r:.40} is no date that memkit can read. Write 2026-11-21.")
+    raise place.wrong(f"{value!r:.40} is not a known date format. Write 2026-11-21.")
 
 
 LOCOMO_KINDS = {1: "multi-hop", 2: "temporal", 3: "inference", 4: "single-hop", 5: "adversarial"}
@@ -154,7 +154,7 @@ def load_dataset(path: Path) -> Dataset:
     for name, (key, read) in FORMATS.items():
         if key in data_of_first:
             return Dataset(name, digest, (read(element, place) for element, place in _elements(path, content)))
-    raise place.wrong("no known benchmark: LoCoMo has 'conversation' here, LongMemEval 'haystack_sessions'.")
+    raise place.wrong("not a known benchmark: LoCoMo has 'conversation' here, LongMemEval 'haystack_sessions'.")
 
 
 def _elements(path: Path, content: str) -> Iterator[tuple[Any, FilePlace]]:
@@ -253,7 +253,7 @@ def _read_lines(path: Path, content: str) -> Iterator[Dialogue]:
         elif "turn" in entry:
             known = numbers.setdefault(dialogue, {})
             if (id := text(entry, "id", place)) in known:
-                raise place.wrong(f"the id {id!r:.40} was used before.")
+                raise place.wrong(f"duplicate id {id!r:.40}.")
             known[id] = len(turns.setdefault(dialogue, []))
             turns[dialogue].append(_turn(entry, place))
         else:

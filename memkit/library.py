@@ -154,7 +154,7 @@ class Store:
 
         _check_words(text=text, type=type, valid_until=valid_until)
         if not _are_words(tags):
-            raise UsageError(f"tags is a list of words, such as tags=['sport']; {tags!r:.60} is none.")
+            raise UsageError(f"tags must be a list of words such as tags=['sport'], not {tags!r:.60}.")
         with self.open():
             draft = Draft(
                 text=text, type=type, tags=tuple(tags), confidence=confidence, valid_until=valid_until,
@@ -183,7 +183,7 @@ class Store:
 
         _check_words(query=query, as_of=as_of)
         if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
-            raise UsageError(f"k is how many memories at most, a whole number from 1; {k!r:.60} is none.")
+            raise UsageError(f"k, the most memories to return, must be a whole number from 1, not {k!r:.60}.")
         with self.open():
             user = self.named_user(user)
             most = min(k, MOST_FOUND)
@@ -368,7 +368,7 @@ class Store:
 
         stored = find_record(self.workspace.archive, id, user)
         if user is not None and stored.record.user_id != user:
-            raise NegativeAnswer("Another user shared this record, and it is theirs to change.")
+            raise NegativeAnswer("This record was shared by another user, and only they can change it.")
         return stored
 
     def __enter__(self) -> Self:
@@ -390,9 +390,9 @@ def _check_words(**given: object) -> None:
     """Raise ``UsageError`` for a value that must be a string and is not, or a name that cannot be written."""
     for name, value in given.items():
         if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
-            raise UsageError(f"{name} has to be a string; {value!r:.60} is {type(value).__name__}.")
+            raise UsageError(f"{name} must be a string; {value!r:.60} is {type(value).__name__}.")
         if name in _NAMES and isinstance(value, str) and not encodable(value):
-            raise UsageError(f"{name} has to be valid Unicode; {value!r:.60} holds half of a surrogate pair.")
+            raise UsageError(f"{name} must be valid Unicode; {value!r:.60} contains half of a surrogate pair.")
 
 
 def _are_words(tags: object) -> bool:

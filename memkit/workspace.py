@@ -52,7 +52,7 @@ Notice = Callable[[str], None]
 
 INSTEAD = ", or leave it out with '--provider reference'"
 """How to talk to a store that nobody trusted."""
-LEFT_ASIDE = "Left aside, because nobody trusted this store here ('memkit trust --show'): {}."
+LEFT_ASIDE = "Ignored, because this store is not trusted here ('memkit trust --show'): {}."
 BATCH = 100
 """Number of additions between two commits of memory, with ``git.commit: batch``."""
 NAMED = 3
@@ -262,7 +262,7 @@ class Workspace:
         if moment.commit in self._past:
             return self._past[moment.commit]
         if not moment.holds_store:
-            self.notice(f"The commit {moment.commit[:12]} holds no {MANIFEST}: there was no store yet.")
+            self.notice(f"The commit {moment.commit[:12]} has no {MANIFEST}: there was no store yet.")
 
         def heard(event: Mapping[str, Any]) -> None:
             if event["event"] == "damage":
@@ -271,8 +271,8 @@ class Workspace:
         log = TreeLog(self.git, moment.commit)
         if moment.on_server and not log.shards():
             self.notice(
-                f"In the commit {moment.commit[:12]} memory lay on a server, and git holds none of it. "
-                "'memkit memory snapshot' keeps a point in time to look back to."
+                f"In the commit {moment.commit[:12]} memory was on a server, so git has none of it. 'memkit memory "
+                "snapshot' saves a point in time in git."
             )
         past = ArchiveReader(
             log,
@@ -707,7 +707,9 @@ class Workspace:
         self.audit.append(event)
         self._told += event["event"] not in UNWRITTEN
         if event["event"] == "torn":
-            self.notice(f"A write had been cut short; its {event['bytes']} bytes are kept in {event['kept_in']}.")
+            self.notice(
+                f"An interrupted write was repaired; its {event['bytes']} bytes are kept in {event['kept_in']}."
+            )
 
     def _heard(self, problems: Sequence[ShardProblem]) -> None:
         """Report once which lines are withheld, missing or damaged; the first few by name."""
@@ -719,7 +721,7 @@ class Workspace:
             self.notice(f"{place}: {problem.code}: {problem.message}")
         if any(problem.code != "moved_back" for problem in problems):
             more = f"{len(problems) - NAMED} more. " if len(problems) > NAMED else ""
-            self.notice(f"{more}Nothing of it is served: look with 'memkit fsck'.")
+            self.notice(f"{more}It is not served; for details: memkit fsck")
 
     @property
     def _pending_file(self) -> Path:

@@ -29,7 +29,7 @@ def export(front: Front, user: str | None, agents_md: bool, out: Path | None, mi
 
     if not agents_md:
         raise UsageError(
-            "Export what? --agents-md keeps AGENTS.md; what is held on a user comes from: memkit memory export"
+            "Nothing to export: give --agents-md to write AGENTS.md, or run 'memkit memory export' for a user's data."
         )
     if mine:
         require_person("'memkit export --mine'")
@@ -41,7 +41,7 @@ def export(front: Front, user: str | None, agents_md: bool, out: Path | None, mi
     said = [f"{'Wrote' if kept.changed else 'Nothing changed in'} {one_line(str(path))}: {counts}."]
     if kept.left_out:
         ids = ", ".join(map(one_line, kept.left_out_ids[:NAMED])) + (", …" if kept.left_out > NAMED else "")
-        said.append(f"{kept.left_out} left out, because others may have steered them: {ids}")
-        said.append("  Bring one back: memkit memory approve ID. Words of your own come in at once with --mine.")
+        said.append(f"{kept.left_out} left out, because others may have influenced them: {ids}")
+        said.append("  Include one: memkit memory approve ID. Your own text is accepted at once with --mine.")
     refused = [offer for offer in kept.offers if offer["decision"] == "refused"]
     front.answer(kept.to_data(), [*offer_lines(kept.offers, kept.left_out_ids), *said], ok=not refused)

@@ -75,13 +75,15 @@ def move(front: Front, to: str, tier: str, dry_run: bool, yes: bool) -> None:
         require_person("'memkit backend move'")
 
     def confirm(plan: Move) -> None:
-        told = f"All memory goes from {plan.origin} to {plan.target}, and the old side is emptied. Move it?"
+        told = f"All memory moves from {plan.origin} to {plan.target}, and the old back end is emptied. Continue?"
         front.confirm(one_line(told), yes=yes)
 
     carry = carried.move_archive if tier == "archive" else carried.move_working
     moved = carry(front.workspace, to, confirm=confirm, dry_run=dry_run)
     if "@" in to and to.rpartition("@")[0].count(":") > 1 and not dry_run:
-        front.note("memkit.yaml names a password now, and git keeps it: put the URL in a variable and give $NAME.")
+        front.note(
+            "memkit.yaml now contains a password, and git will keep it: put the URL in a variable and pass $NAME."
+        )
     data = {
         "from": moved.origin, "to": moved.target, "records": moved.records, "users": moved.users,
         "verified": moved.verified,

@@ -33,7 +33,7 @@ class Sizes(click.ParamType[tuple[int, ...]]):
             return value
         sizes = [int(part) if part.strip().isdecimal() else 0 for part in value.split(",")]
         if not all(0 < size <= MOST for size in sizes):
-            self.fail(f"{value!r} is no list of numbers from 1 to {MOST:,}, such as 5,10.", param, ctx)
+            self.fail(f"{value!r} is not a list of numbers from 1 to {MOST:,}, such as 5,10.", param, ctx)
         return tuple(sizes)
 
 
@@ -79,8 +79,8 @@ def _lines(data: dict[str, Any]) -> list[str]:
     pools = ", ".join(f"{count} {granularity}s" for granularity, count in data["candidates"].items())
     lines = [
         f"{data['file']} ({data['format']}, sha256 {data['sha256']})",
-        f"{data['dialogues']} dialogues, {data['questions']} questions, {data['skipped']} without evidence left out; "
-        f"a question chooses among {pools}",
+        f"{data['dialogues']} dialogues, {data['questions']} questions, {data['skipped']} without evidence skipped; "
+        f"candidates per question: {pools}",
         "",
         f"{'by':<9}{'mode':<12}{'type':<28}{'questions':>9}"
         + "".join(f"{f'R@{k}':>8}" for k in data["k"])

@@ -34,7 +34,7 @@ def demo(front: Front, keep: Path | None) -> None:
         try:
             keep.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise EnvironmentFault(f"{keep} cannot be made: {error.strerror or error}.") from error
+            raise EnvironmentFault(f"{keep} cannot be created: {error.strerror or error}.") from error
         _play(front, keep.resolve())
     with tempfile.TemporaryDirectory(prefix="memkit-demo-") as folder:
         _play(front, Path(folder).resolve())

@@ -46,7 +46,7 @@ def list_command(front: Front) -> None:
 
     found = list_domains(front.root)
     lines: list[str] = [_line(each) for each in found]
-    lines = lines or ["No domains yet: domains/ holds none. 'memkit domain new' starts one."]
+    lines = lines or ["No domains yet: domains/ is empty. 'memkit domain new' starts one."]
     front.answer({"domains": [_summary(each) for each in found]}, lines)
 
 
@@ -260,7 +260,7 @@ def graph(front: Front, name: str, svg: Path | None, dot: Path | None, mermaid: 
         raise UsageError("Nothing to draw. Name a file, or - to print it: --svg FILE, --dot FILE or --mermaid FILE.")
     printed = [form for form, path in files.items() if str(path) == "-"]
     if len(printed) > 1 or (printed and front.json):
-        raise UsageError("Only one drawing can be printed, and not within --json. Name a file for the others.")
+        raise UsageError("Only one drawing can be printed, and none with --json. Name a file for the others.")
     drawings = draw_domain(name, files, root=store_if_any(front))
     rows = [
         {"form": form, "path": str(files[form]), "shown": drawing.shown, "nodes": drawing.nodes}
@@ -335,10 +335,10 @@ def _proof_lines(proofs: Sequence[DomainProof]) -> Iterator[str]:
     from memkit.domains.files import PROBLEMS
 
     if not proofs:
-        yield "No domains yet: domains/ holds none. 'memkit domain new' starts one."
+        yield "No domains yet: domains/ is empty. 'memkit domain new' starts one."
     for proof in proofs:
         if not proof.problems:
-            yield f"{proof.domain.name}: no problems yet; put them into {PROBLEMS}/{proof.domain.name}/"
+            yield f"{proof.domain.name}: no problems yet; put them in {PROBLEMS}/{proof.domain.name}/"
             continue
         passed = sum(each.passed for each in proof.problems)
         coverage = proof.coverage()

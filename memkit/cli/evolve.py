@@ -303,7 +303,7 @@ def evolve(front: Front, /, program: Path | None, resume: str | None, **given: A
         front.note(note)
     interrupted = found.stopped == INTERRUPTED
     if interrupted:
-        front.note(f"Interrupted. Go on with 'memkit evolve --resume {found.run}'.")
+        front.note(f"Interrupted. Continue with 'memkit evolve --resume {found.run}'.")
     front.answer(
         found.to_data(),
         _lines(found),
@@ -315,7 +315,7 @@ def evolve(front: Front, /, program: Path | None, resume: str | None, **given: A
 
 def _request(context: click.Context, program: Path | None, given: dict[str, Any]) -> EvolutionRequest:
     if program is None:
-        raise UsageError("Name a PROGRAM with --evaluator FILE, or a TASK_FOLDER that holds both.")
+        raise UsageError("Name a PROGRAM with --evaluator FILE, or a TASK_FOLDER that contains both.")
     if not program.exists():
         raise UsageError(
             f"There is no program or task folder {program}.{suggestion(str(program), EvolveCommand.words)}"
@@ -340,11 +340,11 @@ def _is_given(context: click.Context, name: str) -> bool:
 def _require_fitting(context: click.Context, program: Path | None) -> None:
     """Raise if an option contradicts how the run began."""
     if program is not None:
-        raise UsageError(f"--resume goes on with the program of the run; leave {program} out.")
+        raise UsageError(f"--resume continues with the program of the run; leave {program} out.")
     for parameter in context.command.params:
         name = str(parameter.name)
         if _is_given(context, name) and name not in _AT_RESUME | _COMMON:
-            raise UsageError(f"A run keeps what it began with: {parameter.opts[0]} cannot be said with --resume.")
+            raise UsageError(f"A run keeps its original options: {parameter.opts[0]} cannot be used with --resume.")
 
 
 def _command_line(context: click.Context) -> tuple[str, ...]:
@@ -382,7 +382,7 @@ def _lines(found: Evolved) -> list[str]:
 
 def _hint(found: Evolved) -> list[str]:
     """Return where the run is stored, after advice if it ended for lack of scores."""
-    why = "Ended early, because nothing has had a score for long: is the evaluator broken, or --timeout too short?"
+    why = "Stopped early, because nothing has scored for a while: is the evaluator broken, or --timeout too short?"
     return [*([why] if found.stopped == "unscored" else []), f"Run: {found.run}"]
 
 

@@ -60,7 +60,7 @@ def fake_llm(front: Front, protocol: str, script: Path, port: int, command: tupl
         raise click.exceptions.Exit(130) from None
     (server,) = servers
     if server.unused:
-        front.note(f"Answers of {script} that nobody asked for: {server.unused}.")
+        front.note(f"Answers in {script} that were never requested: {server.unused}.")
     front.answer(_account(server, protocol, code), ok=code == 0, code=code)
 
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from memkit.use_cases.files import Committed, Trace
 
 NO_HOOKS = (
-    "Committed without git's hooks ({}), because nobody trusted this store as it is: 'memkit trust' lets them run."
+    "Committed without git's hooks ({}), because this store is not trusted as it is now: 'memkit trust' lets them run."
 )
-SHALLOW = "This clone is shallow: what came before the oldest commit is not here. 'git fetch --unshallow' brings it."
+SHALLOW = "This clone is shallow: history before its oldest commit is missing. 'git fetch --unshallow' gets it."
 
 bump_option = click.option(
     "--bump",

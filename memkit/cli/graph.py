@@ -69,10 +69,10 @@ def _answer(front: Front, user: str | None, question: GraphQuestion, *, svg: boo
     if svg and mermaid:
         raise UsageError("Only one drawing can be printed: give --svg or --mermaid.")
     if (svg or mermaid) and front.json:
-        raise UsageError("A drawing cannot be printed within --json: leave out one of them.")
+        raise UsageError("A drawing cannot be printed with --json: leave out one of them.")
     found = look_at_relations(front.workspace, front.workspace.user_if_named(user), question)
     if not found.nodes:
-        nothing = "Nothing leads from one to the other." if question.between else "No record tells a relation."
+        nothing = "No path leads from one to the other." if question.between else "No record contains a relation."
         front.answer(found.to_data(), nothing, ok=False)
     if svg or mermaid:
         from memkit.drawing.interface import draw

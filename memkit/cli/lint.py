@@ -78,9 +78,9 @@ def lint(
     if fix and diff:
         raise UsageError("--diff shows what --fix would do. Give one of them.")
     if unsafe_fixes and not (fix or diff):
-        raise UsageError("--unsafe-fixes goes with --fix or --diff.")
+        raise UsageError("--unsafe-fixes requires --fix or --diff.")
     if update_baseline and baseline is None:
-        raise UsageError("--update-baseline needs the file: --baseline FILE.")
+        raise UsageError("--update-baseline requires --baseline FILE.")
     front.json = front.json or form == "json"
     if schemas:
         _write_schemas(front)
@@ -121,7 +121,7 @@ def _write_schemas(front: Front) -> None:
 
     written = write_schemas(find_store(front.store))
     data = {"files": [], "findings": [], "schemas": written}
-    front.answer(data, [f"Wrote {path}." for path in written] or ["The schemas are those of this version already."])
+    front.answer(data, [f"Wrote {path}." for path in written] or ["The schemas are already up to date."])
 
 
 def _formatted(report: LintReport, form: str) -> str:

@@ -321,13 +321,17 @@ def _describe(error: Exception) -> tuple[int, str, str]:
         return code, str(getattr(error, "code", "error")), str(error)
     if isinstance(error, OSError):
         if isinstance(error, FileNotFoundError) and not error.filename and not _has_folder():
-            return 3, "environment", "The folder that this runs in is gone. Change into one that is there."
+            return 3, "environment", "The current directory no longer exists. Change to another one."
         where = f"{error.filename}: " if error.filename else ""
         return 3, "environment", f"{where}{error.strerror or error}. Nothing that was acknowledged is lost."
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
         return 2, "usage", f"{error.object!r:.60} is not valid Unicode, so nothing here has that name."
     if isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding():
-        return 3, "environment", f"File names are {error.encoding} here, and this one is not. Set PYTHONUTF8=1."
+        return (
+            3,
+            "environment",
+            f"A file name is not valid {error.encoding}, the encoding in use here. Set PYTHONUTF8=1.",
+        )
     return 70, "bug", f"a bug in memkit: {type(error).__name__}: {error} (run again with --debug and report the trace)"
 
 
@@ -426,6 +430,6 @@ def usage_line(error: click.UsageError) -> str:
         from memkit.cli.other_words import meant_by
 
         takes_words = any(isinstance(param, click.Argument) for param in error.ctx.command.params)
-        way = " Put several words in quotes." if takes_words else " Everything here is an option."
+        way = " Put several words in quotes." if takes_words else " This command takes options only."
         said += meant_by(error.ctx, unknown) or (way if extra else "")
     return said + (f" Try '{error.ctx.command_path} --help'." if error.ctx is not None else "")

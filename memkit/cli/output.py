@@ -243,7 +243,7 @@ class Front:
         if yes:
             return
         if not self.interactive:
-            raise UsageError(f"{' '.join(question.split())} Nobody can be asked here: add --yes to go on.")
+            raise UsageError(f"{' '.join(question.split())} Cannot ask for confirmation here: add --yes to continue.")
         if not yes_or_no(question):
             raise NegativeAnswer("Not confirmed. Nothing was changed.")
 
@@ -278,9 +278,9 @@ def _question(trust: Trust, demands: Demands) -> str:
     files = sum(name.startswith("file ") for name in demands.parts)
     used = f", or to the {counted(files, 'file')} of it that this could use," if files else ""
     runs = "That runs with your rights. " if demands.allows else ""
-    lines.append(f"{runs}Any change to it{used} is asked about again.")
+    lines.append(f"{runs}You will be asked again after any change to it{used}.")
     if changed:
-        lines.append(f"Changed since you trusted it last: {named(changed[:MOST_SHOWN])}.")
+        lines.append(f"Changed since you last trusted it: {named(changed[:MOST_SHOWN])}.")
     return "\n".join([*lines, "Trust it?"])
 
 
@@ -505,7 +505,7 @@ class User(click.ParamType[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return ``value``; a blank one is bad usage."""
         if not value.strip():
-            self.fail("Whose memory? A user's name is not empty.", param, ctx)
+            self.fail("The user name is empty. Give --user NAME.", param, ctx)
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
@@ -586,7 +586,7 @@ class RecordId(click.ParamType[str]):
         found = archive.ids_beginning(beginning, user_id=ctx.params.get("user"))
         if len(found) > 1 and beginning not in found:
             told = ", ".join(_candidate(archive, id) for id in found[:4])
-            raise UsageError(f"{given} is how several ids begin: {told}{', …' * (len(found) > 4)}")
+            raise UsageError(f"{given} is ambiguous; it matches {told}{', …' * (len(found) > 4)}")
         return found[0] if len(found) == 1 else given
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
@@ -742,7 +742,7 @@ def read_pairs(pairs: Sequence[str], option: str, reserved: Sequence[str] = ()) 
         if key in values:
             raise UsageError(f"{option} {key} is given twice.")
         if key in reserved:
-            raise UsageError(f"{option} {key}: that is what the conversation makes of it, and no host can set it.")
+            raise UsageError(f"{option} {key}: this is set by the conversation and cannot be given.")
         values[key] = _json(value, pair, option) if typed else value
     return values
 
@@ -755,14 +755,14 @@ def _json(value: str, pair: str, option: str) -> Any:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _without_twins(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(members)
     if len(found) < len(members):
         twin = next(key for place, (key, _) in enumerate(members) if key in dict(members[:place]))
-        raise ValueError(f"the key {twin!r} stands there twice")
+        raise ValueError(f"duplicate key {twin!r}")
     return found
 
 

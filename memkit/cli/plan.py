@@ -95,9 +95,9 @@ def plan(
 
     _refuse_what_is_not_shown(wish, explain, bool(drawings), form)
     if model is not None and provider is None:
-        raise UsageError("--model names a model of a provider: it goes with --provider.")
+        raise UsageError("--model requires --provider.")
     if cheapest and strategy not in (None, CHEAPEST):
-        raise UsageError(f"--cheapest and --strategy {strategy} ask for two ways to search. Give one of them.")
+        raise UsageError(f"--cheapest and --strategy {strategy} exclude each other. Give one of them.")
     ways: dict[str, Any] = {
         "root": store_if_any(front),
         "budget": Budget(nodes=max_nodes, seconds=timeout),
@@ -106,7 +106,7 @@ def plan(
     }
     if wish.resume is not None:
         if task or domain or state or problem or promoted_only:
-            raise UsageError("A run knows its task and its domain, methods included. Give --resume RUN without them.")
+            raise UsageError("A run already has its task and domain, methods included. Give --resume RUN without them.")
         _execute(front, wish, None, ways)
         return
     if domain is None and task and ways["root"] is not None:
@@ -161,9 +161,11 @@ def _execute(
 def _refuse_what_is_not_shown(wish: Wish, explain: bool, drawn: bool, form: str) -> None:
     """Raise ``UsageError`` for a display of plans that their execution does not support."""
     if form != "text" and wish.executes:
-        raise UsageError(f"--format {form} prints a plan, and --run, --dry-run and --resume print what becomes of it.")
+        raise UsageError(
+            f"--format {form} prints a plan; --run, --dry-run and --resume print how it went. Give one of them."
+        )
     if (explain or drawn) and (wish.run or wish.resume is not None):
-        raise UsageError("--explain and drawings show a plan before it is carried out. Take --dry-run to look first.")
+        raise UsageError("--explain and drawings show a plan that is not carried out. Use --dry-run to look first.")
 
 
 def _nearest_tasks(root: Path, task: str) -> str:

@@ -93,14 +93,14 @@ def runs(front: Front, run_dir: Path | None, tail: int | None) -> None:
         ListRow(
             ListCell(state.run.id, "name"),
             ListCell(
-                f"{state.outcome or 'cut off, or under way'}: {state.completed} of {state.started} steps done",
+                f"{state.outcome or 'interrupted, or running'}: {state.completed} of {state.started} steps done",
                 SIGNS.get(state.outcome or "", "care"),
             ),
             ListCell("; ".join(state.to_data()["tasks"])),
         )
         for state in found
     ]
-    front.answer({"runs": [state.to_data() for state in found]}, lines or ["No plan was carried out here yet."])
+    front.answer({"runs": [state.to_data() for state in found]}, lines or ["No plan has been carried out here yet."])
 
 
 def _workspace(front: Front) -> Workspace | None:
@@ -125,11 +125,13 @@ def _how(front: Front, wish: Wish) -> Carrying:
 
 def _ask_done(action: Action) -> bool:
     about = f" ({action.operator.description})" if action.operator.description else ""
-    return yes_or_no(harmless(f"No tool does step {action.number}, {action.step}{about}. Do it now. Is it done?"))
+    return yes_or_no(
+        harmless(f"Step {action.number}, {action.step}{about}, has no tool. Do it by hand now. Is it done?")
+    )
 
 
 def _ask_outcome(action: Action) -> str | None:
-    click.echo(harmless(f"The run was cut off in step {action.number}, {action.step}."), err=True)
+    click.echo(harmless(f"The run was interrupted in step {action.number}, {action.step}."), err=True)
     answer = click.prompt(
         "Was it done?", type=SuggestingChoice(["done", "failed", "unknown"]), default="unknown", err=True
     )
@@ -148,7 +150,7 @@ def _telling(front: Front, wish: Wish) -> Callable[[Mapping[str, Any]], None]:
 def _progress(entry: Mapping[str, Any]) -> str:
     match entry["event"]:
         case "plan":
-            again = f"planned anew, because {one_line(entry['because'], 200)}: " if entry["because"] else ""
+            again = f"replanned, because {one_line(entry['because'], 200)}: " if entry["because"] else ""
             return f"{again}{counted(len(entry['steps']), 'step')} to do"
         case "started":
             return f"step {entry['number']}: {_step_text(entry)} …"
@@ -198,11 +200,11 @@ def _ending(execution: Mapping[str, Any], wish: Wish) -> str:
     if execution["run"] is None:
         return "Nothing was run."
     count = f"{counted(execution['completed'], 'step')} done"
-    anew = f", planned anew {counted(execution['replans'], 'time')}" * bool(execution["replans"])
+    anew = f", replanned {counted(execution['replans'], 'time')}" * bool(execution["replans"])
     if execution["outcome"] == "done":
         return f"Done: {count}{anew}. Run {execution['run']}."
     say = " --assume done|failed" * (execution["outcome"] == "unknown")
-    return f"{count[0].upper()}{count[1:]}{anew}. Go on with: {resuming(execution['run'], wish.run_dir)}{say}"
+    return f"{count[0].upper()}{count[1:]}{anew}. Continue with: {resuming(execution['run'], wish.run_dir)}{say}"
 
 
 def _foreseen_lines(execution: Mapping[str, Any]) -> Iterator[str]:

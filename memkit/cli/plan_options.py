@@ -103,7 +103,7 @@ class Wish:
         if sum((self.run, self.dry_run, self.resume is not None)) > 1:
             raise UsageError("Give one of --run, --dry-run and --resume RUN.")
         if self.assume and self.resume is None:
-            raise UsageError("--assume says what became of a step that was cut off: it goes with --resume RUN.")
+            raise UsageError("--assume says how an interrupted step ended: it requires --resume RUN.")
 
 
 def execution_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -63,7 +63,7 @@ def new(front: Front, name: str) -> None:
 
     path = draft_file(front.root, POLICY, name)
     told = [
-        f"Wrote {path}. It only warns about a program that nobody has, until you say what it is about.",
+        f"Wrote {path}. Until you edit it, it only warns about a program that does not exist.",
         f"Edit it, make it hard, then: memkit policy test {name}; memkit policy commit {name}",
     ]
     front.answer({"name": name, "path": str(path)}, told)
@@ -74,7 +74,7 @@ def list_command(front: Front) -> None:
     """List the store's policies."""
     policies = list_policies(front.root)
     lines: list[str] = [_line(*found) for found in policies]
-    lines = lines or ["No policies yet: policies/ holds no *.yaml."]
+    lines = lines or ["No policies yet: policies/ contains no *.yaml."]
     front.answer({"policies": [{**_summary(found), "version": version} for found, version in policies]}, lines)
 
 
@@ -105,7 +105,7 @@ def stats(front: Front, name: str | None) -> None:
     if name is not None:
         front.answer(_usage(found[0]), _usage_line(found[0]))
     lines: list[str] = [_usage_line(one) for one in found]
-    lines = lines or ["No policies yet: policies/ holds no *.yaml."]
+    lines = lines or ["No policies yet: policies/ contains no *.yaml."]
     front.answer({"policies": [_usage(one) for one in found]}, lines)
 
 
@@ -265,7 +265,7 @@ def _data(done: ExportedPolicies, form: str, losses: Losses) -> dict[str, Any]:
 
 def _lines(done: ExportedPolicies) -> str:
     if done.refused:
-        return "Not exported. Use --losses tighten to permit less there, or --losses report to take it as it is."
+        return "Not exported. Use --losses tighten to permit less there, or --losses report to accept the difference."
     return f"Wrote {done.path}" if done.path else done.export.content.rstrip("\n")
 
 

@@ -290,7 +290,7 @@ def _diagnostics(found: PolicyConflicts) -> Iterator[Diagnostic]:
         yield diagnostic("policy-unknown", question.reason, severity="note", path=path)
     for one in found.unused:
         names = ", ".join(filter(None, (one.owner, *(one.policies or ()))))
-        message = f"Nothing of {names} is a finding of the kind {one.kind}. Remove what accepts it."
+        message = f"{names}: there is no finding of the kind {one.kind}. Remove the entry that accepts it."
         yield diagnostic("policy-accepted", message, severity="warning", path=one.path)
 
 
@@ -349,7 +349,7 @@ def _coverage_lines(
     for call in wrong[:_MOST_LISTED]:
         yield f"line {call.line}: expected {' or '.join(call.expected)}, decided {call.decision}"
     if len(wrong) > _MOST_LISTED:
-        yield f"… and {len(wrong) - _MOST_LISTED} more that were decided otherwise than expected; --json lists them all"
+        yield f"… and {len(wrong) - _MOST_LISTED} more that were not decided as expected; --json lists them all"
 
 
 def _count_row(name: str, numbers: Sequence[str], width: int) -> ListRow:
@@ -377,7 +377,7 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
     from memkit.use_cases.policy_proofs import compare_policies, compare_policy_folders
 
     if (before or after) and (span or replayed or not (before and after)):
-        raise UsageError("Give --before and --after together, and neither a span nor --replay with them.")
+        raise UsageError("Give --before and --after together, without a range or --replay.")
     if before and after:
         compared = compare_policy_folders(before, after)
     else:
@@ -433,7 +433,7 @@ def _comparison_lines(compared: PolicyComparison) -> Iterator[str]:
 
 def _count(changes: Sequence[VerdictChange]) -> str:
     if not changes:
-        return "no verdict changes that could be shown."
+        return "no change of a verdict was found."
     weakened = sum(change.weakens_hard for change in changes)
     told = f", {weakened} of them weakened against a hard policy" if weakened else ""
     return f"{counted(len(changes), 'call')} decided differently{told}."

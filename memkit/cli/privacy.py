@@ -63,7 +63,7 @@ def list_command(front: Front) -> None:
         )
         for user, granted in sorted(answers.items())
     ]
-    front.answer({"consents": data}, lines or ["Nobody has agreed or withdrawn."])
+    front.answer({"consents": data}, lines or ["Nobody has granted or withdrawn consent."])
 
 
 def _set(front: Front, user: str | None, *, granted: bool) -> None:
@@ -101,7 +101,7 @@ def list_keys_command(front: Front) -> None:
     folder = str(found.folder) if found.folder else None
     data = {"key_id": found.key_id, "folder": folder, "store": found.store, "withheld": found.withheld, "users": users}
     if found.key_id is None:
-        front.answer(data, "This store has no keys yet. The first one is made when it is needed.")
+        front.answer(data, "This store has no keys yet. The first one is created when needed.")
         return
     lines = [
         ListRow(ListCell(str(found.key_id), "name"), ListCell(f"in {folder}")),
@@ -115,7 +115,7 @@ def list_keys_command(front: Front) -> None:
 
 def _whether_here(found: KeyList) -> str:
     if found.withheld:
-        return "here, and not for this clone: 'memkit trust' lets it use them"
+        return "present, but not for this clone: 'memkit trust' lets it use them"
     return "here" if found.store else "NOT HERE"
 
 
@@ -131,7 +131,9 @@ def export(front: Front, file: Path, user: str | None, passphrase_file: Path | N
     count = export_keys(front.workspace, file, passphrase, user=user)
     findings = []
     if file.resolve().is_relative_to(front.workspace.root.resolve()):
-        message = f"{file} lies in the store. Keep it elsewhere: with it and the passphrase a clone opens everything."
+        message = (
+            f"{file} is inside the store. Put it elsewhere: with it and the passphrase, any clone can open everything."
+        )
         findings.append(diagnostic("in_store", message, severity="warning", path=str(file)))
         front.note(message)
     front.answer({"file": str(file), "keys": count}, f"{count} keys are in {file}.", diagnostics=findings)
@@ -146,7 +148,7 @@ def import_command(front: Front, file: Path, passphrase_file: Path | None) -> No
 
     key_id, new, known = import_keys(front.workspace, file, _passphrase(front, passphrase_file, twice=False))
     data = {"key_id": key_id, "new": new, "known": known}
-    front.answer(data, f"{new} keys are new here, {known} were here already.")
+    front.answer(data, f"{new} keys are new here, {known} were already here.")
 
 
 @key.command("destroy")
@@ -157,15 +159,15 @@ def destroy(front: Front, user: str, yes: bool) -> None:
     from memkit.use_cases.keys import destroy_key
 
     require_person("'memkit key destroy'")
-    question = f"Text sealed for {one_line(user)} becomes unreadable here for ever. Destroy the key?"
+    question = f"Text sealed for {one_line(user)} becomes permanently unreadable here. Destroy the key?"
     records, remotes = destroy_key(front.workspace, user, confirm=lambda: front.confirm(question, yes=yes))
     data = {"user_id": user, "sealed_records": records, "remotes": remotes}
     clones = f" and of {', '.join(remotes)}" if remotes else ""
     lost = counted(records, "record")
     lines = [
-        f"The key of {one_line(user)} is gone from this machine; {lost} cannot be read here any more.",
-        f"A copy may be left: in files of 'memkit key export', and where clones of this store{clones} are in use.",
-        "Text that was written in clear stays: 'memkit memory erase' removes it.",
+        f"The key of {one_line(user)} is gone from this machine; {lost} can no longer be read here.",
+        f"Copies may remain: in files of 'memkit key export', and where clones of this store{clones} are in use.",
+        "Text written unsealed stays: 'memkit memory erase' removes it.",
     ]
     front.answer(data, lines)
 
@@ -182,7 +184,7 @@ def _passphrase(front: Front, file: Path | None, *, twice: bool) -> str:
     elif front.interactive:
         found = click.prompt("Passphrase", hide_input=True, confirmation_prompt=twice, err=True)
     else:
-        raise UsageError(f"Nobody can be asked for a passphrase here: give --passphrase-file or {PASSPHRASE}.")
+        raise UsageError(f"Cannot ask for a passphrase here: give --passphrase-file or set {PASSPHRASE}.")
     if not found:
         raise UsageError("An empty passphrase protects nothing.")
     return found
@@ -214,7 +216,7 @@ def audit(front: Front, user: str | None, event: str | None, since: str | None, 
     events = [dict(entry) for entry in log.events(user=user, event=event, since=since)]
     events = events[-tail:] if tail else events
     narrowed = any(choice is not None for choice in (user, event, since))
-    nothing = "Nothing that fits." if narrowed else "Nothing yet."
+    nothing = "No matches." if narrowed else "Nothing yet."
     if event is not None and not events and not front.json:
         nothing += f" Kinds of events here: {', '.join(sorted({str(one['event']) for one in log.events()})) or 'none'}."
     nobody = [] if events else front.nobody(user)

@@ -50,7 +50,9 @@ def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tu
     answers = dict(_pair(text) for text in data)
     made = generate_project(front.store, target, skill=skill, out=out, answers=answers)
     if made.repository is not None:
-        front.note(f"The project lies inside the git repository {made.repository} and is a part of it once you add it.")
+        front.note(
+            f"The project is inside the git repository {made.repository} and becomes part of it once you add it."
+        )
     for note in made.notes:
         front.note(f"note: {note}")
     lines = [
@@ -58,7 +60,7 @@ def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tu
         "Next:",
         f"  cd {shell_word(str(made.out))}",
         "  pip install -r requirements.txt && pytest",
-        "  cp .env.example .env   # then name the key, the server and the model",
+        "  cp .env.example .env   # then set the key, the server and the model",
         "  python -m agent --user ada",
     ]
     findings = [diagnostic("target", note, severity="warning") for note in made.notes]
@@ -72,15 +74,15 @@ def gen(front: Front, skill: str | None, target: str, out: Path | None, data: tu
 def _swallowed(files: Sequence[str]) -> str:
     """Return the warning about files that the next clone would lack."""
     return (
-        f"A .gitignore above leaves out {', '.join(files)}, without which a clone does not run. "
-        "Take its pattern back, or add the project with 'git add --force'."
+        f"A .gitignore above ignores {', '.join(files)}, without which a clone does not run. Remove the pattern, or "
+        "add the project with 'git add --force'."
     )
 
 
 def _pair(text: str) -> tuple[str, str]:
     key, separator, value = text.partition("=")
     if not separator or not _KEY.fullmatch(key):
-        raise UsageError(f"--data {text!r} is not of the form KEY=VALUE.")
+        raise UsageError(f"--data {text!r} is not KEY=VALUE.")
     return key, value
 
 
@@ -105,11 +107,11 @@ def update(front: Front, folder: Path | None, dry_run: bool, check: bool, undo: 
     updating = partial(update_project, folder, store=front.store, write=not (dry_run or check))
     done = with_trust(front, updating)
     if done.taken_back is not None:
-        front.note("An update that was cut off was taken back first.")
+        front.note("An interrupted update was undone first.")
         for path in done.taken_back:
             front.note(
-                f"{path} was edited since then and stayed as it is; updates/ in the project's state has what was there "
-                "before."
+                f"{path} was edited since and was left unchanged; updates/ in the project's state has the earlier "
+                "version."
             )
     data = {
         "from": done.before,
@@ -134,7 +136,7 @@ def _undo(front: Front, folder: Path | None) -> None:
     steps = journal.steps
     files = [{"path": step.path, "action": "delete" if step.before is None else "restore"} for step in steps]
     data = {"from": before, "to": after, "files": files, "conflicts": []}
-    front.answer(data, f"The last update of {project} was taken back ({len(steps)} files).")
+    front.answer(data, f"The last update of {project} was undone ({len(steps)} files).")
 
 
 def _file(action: FileAction) -> dict[str, Any]:
@@ -158,9 +160,9 @@ def _lines(done: Update) -> Iterator[str]:
         return
     if done.conflicts:
         aside = done.saved / "theirs"
-        unmarked = f" What could not be marked in a file lies in {aside}." if aside.is_dir() else ""
+        unmarked = f" What could not be marked in a file is in {aside}." if aside.is_dir() else ""
         yield f"Conflicts: {len(done.conflicts)}.{unmarked}"
-    yield f"Take it back: memkit update {shell_word(str(done.project))} --undo"
+    yield f"Undo: memkit update {shell_word(str(done.project))} --undo"
 
 
 OWN = "memkit-agent"
@@ -224,5 +226,5 @@ def eject(front: Front, folder: Path | None) -> None:
     done = eject_runtime(folder)
     data = {"project": str(done.project), "runtime": done.version, "files": list(done.files)}
     front.answer(
-        data, f"{done.project / 'memkit_runtime'} holds the runtime {done.version} now, and is yours to change."
+        data, f"{done.project / 'memkit_runtime'} now contains the runtime {done.version}, and is yours to change."
     )

@@ -59,7 +59,7 @@ def review(front: Front, span: str | None, as_markdown: bool, html: Path | None,
     from memkit.use_cases.review import review_commits
 
     if as_markdown and front.json:
-        raise UsageError("--markdown and --json are two forms of one answer. Give one of them.")
+        raise UsageError("Give one of --markdown and --json.")
     found = review_commits(find_store(front.store), span)
     if html is not None:
         write_whole(html.expanduser().absolute(), page(found, limit or SHOWN_ON_PAGE).encode())

@@ -61,13 +61,13 @@ def serve(
     if stdio and address is not None:
         raise UsageError("Give one of --stdio and --http.")
     if front.json and address is None:
-        raise UsageError("On standard output the protocol is spoken. Leave out --json.")
+        raise UsageError("Standard output carries the protocol. Leave out --json.")
     for option, given in (("--metrics", metrics), ("--log", log), ("--rate", rate), ("--known-as", names)):
         if address is None and given:
-            raise UsageError(f"{option} is for a server over HTTP: add --http HOST:PORT.")
+            raise UsageError(f"{option} requires --http HOST:PORT.")
     for name in names:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
-            raise UsageError(f"--known-as {name!r:.80} is no host name, such as memory.example.org.")
+            raise UsageError(f"--known-as {name!r:.80} is not a host name such as memory.example.org.")
     if review or client_taint:
         require_person(f"'memkit serve {'--review' if review else '--client-taint clean'}'")
     if importlib.util.find_spec("mcp") is None:
@@ -125,7 +125,7 @@ def page(front: Front, out: Path, user: str | None, limit: int) -> None:
     written = write_page(workspace, workspace.user(user), out, limit=limit)
     lines = [f"Wrote {counted(len(written.files), 'file')} to {one_line(str(out))}: open index.html."]
     if written.left_out:
-        lines.append(f"The newest {limit:,} records have a page of their own; --limit takes in more.")
+        lines.append(f"The newest {limit:,} records have a page of their own; --limit raises that.")
     front.answer({"out": str(out), "files": list(written.files), "truncated": written.left_out}, lines)
 
 
@@ -183,7 +183,7 @@ def revoke(front: Front, token_id: str, yes: bool) -> None:
     from memkit.store.tokens import ServerTokens
 
     tokens = ServerTokens(front.root)
-    front.confirm(f"Revoke the token {one_line(token_id, 60)}? What uses it can call no more.", yes=yes)
+    front.confirm(f"Revoke the token {one_line(token_id, 60)}? Programs that use it lose access.", yes=yes)
     gone = tokens.revoke(token_id)
     left = counted(len(tokens.all()), "token")
     front.answer({"id": gone.id, "user_id": gone.user_id, "revoked": True}, f"Revoked {gone.id}; {left} left.")
@@ -227,12 +227,12 @@ def install(front: Front, client: str, user: str | None, config: Path | None, re
         )
     data = {"client": client, "path": str(path), "changed": after != before, "diff": diff}
     if after == before:
-        told = f"{path} has no entry for memkit." if remove else f"{path} says that already."
+        told = f"{path} has no entry for memkit." if remove else f"{path} is already up to date."
     elif dry_run:
         told = "Nothing was written: leave out --dry-run to write it."
     else:
-        done = "Taken out of" if remove else "Written to"
-        told = f"{done} {path}: start {client} anew{'' if remove else ', and it starts the server by itself'}."
+        done = "Removed from" if remove else "Written to"
+        told = f"{done} {path}: restart {client}{'' if remove else ', which then starts the server itself'}."
     front.answer(data, [*([diff] if diff else []), told])
 
 
@@ -241,7 +241,5 @@ def _bound_user(root: Path, user: str | None) -> str | None:
     settings = load_settings(root)
     named = user or settings["user"]
     if not str(named or "").strip():
-        raise UsageError(
-            "Whose memory? Without a user the server cannot start: give --user, or 'memkit config set user NAME'."
-        )
+        raise UsageError("The server needs a user: give --user, or run 'memkit config set user NAME'.")
     return user if user or settings.is_chosen("user") else str(named)

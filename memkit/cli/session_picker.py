@@ -88,7 +88,7 @@ def pick(cards: Sequence[SessionCard], now: datetime) -> str:
         if len(fitting) > PAGE:
             click.echo(f"     … {len(fitting) - PAGE} more", err=True)
         typed = click.prompt(
-            "Number, words to look for, or Enter for none", default="", show_default=False, err=True
+            "Number, search words, or Enter for none", default="", show_default=False, err=True
         ).strip()
         if not typed:
             raise NegativeAnswer("No session chosen.")
@@ -98,11 +98,11 @@ def pick(cards: Sequence[SessionCard], now: datetime) -> str:
         if len(fitting) == 1:
             return fitting[0].session
         if not fitting:
-            click.echo(f"No session has “{harmless(typed)}”. All of them:", err=True)
+            click.echo(f"No session matches “{harmless(typed)}”. All sessions:", err=True)
             fitting = list(cards)
 
 
-HINT = "Which session? Type words or a number; ↑ ↓ and Enter choose, Esc leaves."
+HINT = "Which session? Type words or a number; ↑ ↓ and Enter choose, Esc cancels."
 AROUND = 4
 """Lines of a window that are not for sessions."""
 ESCAPE_WITHIN = 0.05
@@ -127,7 +127,7 @@ def _menu(selection: Selection, now: datetime) -> Application[str]:
 
 def _rows(selection: Selection, now: datetime) -> StyleAndTextTuples:
     if not len(selection):
-        return [("", "     No session has that.")]
+        return [("", "     No session matches.")]
     height = max(1, min(PAGE, get_app().output.get_size().rows - AROUND))
     rows: StyleAndTextTuples = []
     for number, card, is_marked in selection.shown(height):

@@ -116,7 +116,7 @@ def search(front: Front, query: str, user: str | None, limit: int | None) -> Non
     ]
     front.answer(
         data | _cut(len(found), limit),
-        [*lines, *_more(len(found), limit)] if found else ["Nothing that was said is about that."],
+        [*lines, *_more(len(found), limit)] if found else ["Nothing that was said matches."],
         ok=bool(found),
     )
 
@@ -178,7 +178,7 @@ def _account_lines(account: SessionAccount, turns: Sequence[SessionTurn]) -> lis
     card = account.card
     lines = [f"forked from {one_line(card.parent)}"] if card.parent else []
     lines += ["", *map(_turn_line, turns)]
-    lines += ["", "What left the prompt, in short:", account.summary] if account.summary else []
+    lines += ["", "Summary of what left the prompt:", account.summary] if account.summary else []
     calls = [
         f"  turn {call.get('turn_id')}: {one_line(str(call.get('tool')))}, {call.get('decision')}"
         for call in account.calls
@@ -207,7 +207,7 @@ def rename(front: Front, session: str, name: str, user: str | None) -> None:
 
     card = rename_session(front.workspace, session, name, user=front.workspace.user(user))
     data = {"session": card.session, "name": name, "was": card.name}
-    front.answer(data, f"{one_line(card.session)} is “{one_line(name)}” now.")
+    front.answer(data, f"{one_line(card.session)} is now “{one_line(name)}”.")
 
 
 @memkit_command("adopt")
@@ -223,7 +223,7 @@ def adopt(front: Front, name: str | None, yes: bool) -> None:
     require_person("'memkit sessions adopt'")
 
     def agree(foreign: Foreign) -> None:
-        front.confirm(f"Go on with {counted(foreign.files, 'file')} of sessions from {foreign.state}?", yes=yes)
+        front.confirm(f"Take over {counted(foreign.files, 'file')} of sessions from {foreign.state}?", yes=yes)
 
     from memkit.use_cases.sessions import adopt_sessions
 
@@ -275,7 +275,7 @@ def _lines(one: RemovedSession, *, memories: bool) -> list[str]:
     kept = f"; {counted(one.withheld, 'event')} of the audit log lost their words" if one.withheld else ""
     lines = [f"Removed {one_line(one.card.session)}: {counted(one.turns, 'line')} of talk{kept}."]
     if one.only_there:
-        told = "retired" if memories else "kept, and recalled nowhere else; --memories retires them"
+        told = "retired" if memories else "kept, but recalled nowhere else; --memories retires them"
         lines += [f"  {counted(len(one.only_there), 'record')} of this session alone, {told}:"]
         lines += [record_line(record).below(4) for record in one.only_there]
     return lines

@@ -55,16 +55,16 @@ def setup(
     writes nothing: exit 1 if the server says no, 3 if nobody answers.
     """
     if check and no_call:
-        raise UsageError("--check is the call: leave out --no-call.")
+        raise UsageError("--check makes the call: leave out --no-call.")
     workspace = front.workspace
     asks = front.interactive and not check
     if not (check or asks or user or consent is not None or any(given.values())):
-        raise UsageError("Nobody can be asked here. Say who answers: memkit setup --provider ollama --model qwen3")
+        raise UsageError("Cannot ask questions here. Name a model: memkit setup --provider ollama --model qwen3")
     choice = _questions(front, given) if asks else with_trust(front, lambda: wanted(workspace, **given))
     choice = _with_model(front, choice, asks=asks)
     owner = user or workspace.settings["user"]
     if asks and user is None:
-        owner = _typed("What are you called? Who talks here when nobody is named", owner or getpass.getuser(), _named)
+        owner = _typed("Your name, used when no user is given", owner or getpass.getuser(), _named)
     if asks and owner and consent is None and workspace.archive.consent(owner) is None:
         consent = yes_or_no(f"May what {one_line(owner, 60)} says be remembered, as text in this store?")
     if consent is not None and not owner:
@@ -83,11 +83,11 @@ def setup(
     if found and fault and not (asks and _goes_on(front, found)):
         raise fault
     commit = chosen(workspace, choice, user=owner, consent=consent)
-    notes = [f"{name} in the environment goes before that." for name in overruling(workspace)]
+    notes = [f"{name} in the environment takes precedence." for name in overruling(workspace)]
     who = found.told if found and found.fault is None else one_line(f"{choice.provider} {choice.model or ''}").strip()
     talk = f"Talk: memkit chat{'' if owner else ' --user YOU'}"
     findings = [diagnostic("overruled", note, severity="warning") for note in notes]
-    front.answer({**data, "commit": commit}, [f"{who} answers here from now on.", *notes, talk], diagnostics=findings)
+    front.answer({**data, "commit": commit}, [f"{who} now answers here.", *notes, talk], diagnostics=findings)
 
 
 def _answer_check(front: Front, data: dict[str, Any], found: ModelCheck) -> None:
@@ -102,7 +102,7 @@ def _answer_check(front: Front, data: dict[str, Any], found: ModelCheck) -> None
 
 def _goes_on(front: Front, found: ModelCheck) -> bool:
     front.note(fitted(f"memkit: {found.told}"))
-    return yes_or_no("Write it all the same?")
+    return yes_or_no("Write it anyway?")
 
 
 # The questions, for whatever no option gives.
@@ -131,7 +131,7 @@ def _questions(front: Front, given: dict[str, str | None]) -> ModelChoice:
     if provider in SERVERS and base_url is None:
         base_url = _typed("Where does it listen", SERVERS[provider], address)
     if provider.partition(":")[0] not in WITHOUT_MODELS and key_variable is None:
-        front.note(fitted("The key stays in your environment, and the store names its variable alone."))
+        front.note(fitted("The key stays in your environment; the store only names its variable."))
         key_variable = _typed("Which variable holds it", NONE if base_url else VENDORS_KEYS[provider], variable)
     return wanted(front.workspace, provider, given["model"], base_url, key_variable)
 
@@ -172,7 +172,7 @@ def _with_model(front: Front, choice: ModelChoice, *, asks: bool) -> ModelChoice
 
 def _named(text: str) -> str:
     if not text.strip():
-        raise UsageError("A name is not empty.")
+        raise UsageError("The name is empty.")
     return text.strip()
 
 

@@ -67,7 +67,7 @@ def list_command(front: Front) -> None:
 
     skills = list_skills(front.root)
     lines: list[str] = [skill_line(found) for found in skills]
-    lines = lines or ["No skills yet: skills/ holds no *.yaml."]
+    lines = lines or ["No skills yet: skills/ contains no *.yaml."]
     front.answer({"skills": [summary(found) for found in skills]}, lines)
 
 
@@ -91,7 +91,7 @@ def search(front: Front, query: str, limit: int) -> None:
 
     hits = find_skills(front.root, query, limit)
     lines: list[str] = [skill_line(found, score) for found, score in hits]
-    lines = lines or ["No skill shares a word with that."]
+    lines = lines or ["No skill matches any of these words."]
     front.answer({"results": [{**summary(found), "score": score} for found, score in hits]}, lines)
 
 
@@ -240,8 +240,8 @@ def propose(
     lines = [made.text]
     if made.branch:
         lines += [
-            f"On branch {made.branch}, commit {(made.commit or '')[:12]}; nothing changed here yet.",
-            f"Review: git diff HEAD...{made.branch}    Take it: git merge {made.branch}",
+            f"On branch {made.branch}, commit {(made.commit or '')[:12]}; nothing has changed here yet.",
+            f"Review: git diff HEAD...{made.branch}    Accept: git merge {made.branch}",
         ]
     front.answer(data, lines)
 
@@ -339,9 +339,9 @@ def import_command(front: Front, path: Path, name: str | None, accept_findings: 
 def _import_lines(done: ImportedSkill, dry_run: bool) -> Iterator[str]:
     version = f" {done.version}" if done.version else ""
     if done.action == "refused":
-        yield f"{done.name} was not imported: read what is named above, and add --accept-findings if it is harmless."
+        yield f"{done.name} was not imported: read the findings above, and add --accept-findings if they are harmless."
     elif done.action == "conflict":
-        yield f"{done.name} was left as it is, because both sides changed the same:"
+        yield f"{done.name} was left unchanged, because both sides changed the same fields:"
         for conflict in done.conflicts:
             yield f"  {conflict.field}: here {_short(conflict.ours)}, there {_short(conflict.theirs)}"
     elif done.action == "unchanged":

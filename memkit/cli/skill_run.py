@@ -83,7 +83,7 @@ def stats(front: Front, name: str | None) -> None:
     found = count_runs(front.workspace, name)
     if name is not None:
         front.answer(asdict(found[0]), _statistics_lines(found[0]))
-    lines = [_statistics_line(one) for one in found] or ["No skills yet: skills/ holds no *.yaml."]
+    lines = [_statistics_line(one) for one in found] or ["No skills yet: skills/ contains no *.yaml."]
     front.answer({"skills": [asdict(one) for one in found]}, lines)
 
 
@@ -107,7 +107,7 @@ def _data(done: SkillRun) -> dict[str, Any]:
 def _run_lines(done: SkillRun, dry_run: bool) -> Iterator[str]:
     what = f"{done.skill} {done.version}" if done.version else done.skill
     if done.missing_tools:
-        yield f"{what} was not run: it needs what is not there."
+        yield f"{what} was not run: something it needs is missing."
         yield from (f"  no tool {tool!r}.{hint}" for tool, hint in done.missing_tools.items())
         return
     for step in done.steps:
@@ -117,7 +117,7 @@ def _run_lines(done: SkillRun, dry_run: bool) -> Iterator[str]:
         yield done.deprecated
     yield from (f"No step called {tool}, which the skill requires." for tool in done.unused_tools)
     if done.stopped_at and not dry_run:
-        yield f"Go on after that: memkit skill run {done.skill} --resume, with the same --input and --arg."
+        yield f"Then continue: memkit skill run {done.skill} --resume, with the same --input and --arg."
     if done.statistics and done.statistics.success_rate is not None:
         yield f"{_rate(done.statistics)} of {_runs(done.statistics)} succeeded."
 

@@ -69,7 +69,7 @@ def init(front: Front, folder: Path, name: str | None, adopt: bool, dry_run: boo
         lines.append(f"Kept as they were: {', '.join(store.kept)}")
     lines += [f"Added to {change.path}: {line}" for change in store.changed for line in change.lines]
     if store.uncommitted:
-        lines.append(f"Yours to commit, because you were changing it: {', '.join(store.uncommitted)}")
+        lines.append(f"Left for you to commit, because you were changing it: {', '.join(store.uncommitted)}")
     lines += store.notes
     lines += [
         "Next:",
@@ -91,7 +91,9 @@ def migrate(front: Front, dry_run: bool) -> None:
     done = migrate_store(front.workspace, dry_run=dry_run)
     data = {"from": done.before, "to": done.after, "steps": list(done.steps), "commits": list(done.commits)}
     if not done.steps:
-        front.answer(data, f"The store has format {done.after}, the newest that this memkit knows: nothing to do.")
+        front.answer(
+            data, f"The store already has format {done.after}, the newest that this memkit knows: nothing to do."
+        )
         return
     begin = "Would" if dry_run else "Done:"
     lines = [f"{begin} {words}." for words in done.steps]
@@ -124,7 +126,7 @@ def setup(front: Front, remove: bool, dry_run: bool) -> None:
     would = "would " if dry_run else ""
     lines = [f"{change.file}: {would}{change.action} {change.entry}" for change in changes]
     if not lines:
-        lines = ["Nothing to take back." if remove else "Everything is set up already."]
+        lines = ["Nothing to remove." if remove else "Everything is already set up."]
     data = {"changes": [asdict(change) for change in changes], "dry_run": dry_run}
     front.answer(data, lines)
 
@@ -147,7 +149,7 @@ def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) 
         ]
     else:
         conflicts = merge_shard_files(ours, theirs)
-        messages = [f"{name}: id {id} says something else on each side. Keep one of the two lines." for id in conflicts]
+        messages = [f"{name}: id {id} differs between the two sides. Keep one of the two lines." for id in conflicts]
     if not front.json:
         for message in messages:
             front.note(message)
@@ -222,12 +224,12 @@ def fsck(
     from memkit.use_cases.upkeep import check_archive, check_signatures
 
     if (since is None) != (signers is None):
-        raise UsageError("--since and --signers go together: since which commit, and who may have signed.")
+        raise UsageError("--since and --signers require each other: since which commit, and who may have signed.")
     if yes and not accept:
-        raise UsageError("--yes answers --accept, which is not here.")
+        raise UsageError("--yes requires --accept.")
     if accept:
         if fix or heads or since:
-            raise UsageError("--accept goes alone: look first, then take over.")
+            raise UsageError("--accept cannot be combined with --fix, --heads or --since: look first, then accept.")
         _accept(front, yes=yes)
     front.workspace.tells_damage = False
     report = check_archive(front.workspace, fix=fix, heads=heads)
@@ -273,12 +275,12 @@ def _accept(front: Front, *, yes: bool) -> None:
         for line in [*lines[:MOST_SHOWN], *([f"and {len(lines) - MOST_SHOWN} more"] if lines[MOST_SHOWN:] else [])]:
             front.note(line)
         what = counted(len(lines), "line")
-        front.confirm(f"Put back what git has of {what}, and take what stands there now for your own word?", yes=yes)
+        front.confirm(f"Restore {what} from git, and record the present text as your own correction?", yes=yes)
 
     done = accept_damage(front.workspace, confirm)
-    lines = [f"accepted {id}" for id in done.accepted] + [f"not taken over: {why}" for why in done.left]
-    lines += [f"{counted(done.gone, 'line is', 'lines are')} taken for gone."] if done.gone else []
-    findings = [diagnostic("refused", f"Not taken over: {why}") for why in done.left]
+    lines = [f"accepted {id}" for id in done.accepted] + [f"not accepted: {why}" for why in done.left]
+    lines += [f"{counted(done.gone, 'line is', 'lines are')} accepted as gone."] if done.gone else []
+    findings = [diagnostic("refused", f"Not accepted: {why}") for why in done.left]
     front.workspace.damage.clear()  # it is settled
     front.answer({"accepted": list(done.accepted)}, lines or "Nothing was changed behind memkit's back.",
                  ok=not done.left, diagnostics=findings)  # fmt: skip
@@ -376,7 +378,7 @@ def show(front: Front, key: str | None) -> None:
         )
         for item in settings
     ]
-    lines.append("What one means, and which values it takes: memkit config show KEY")
+    lines.append("Meaning and accepted values of a setting: memkit config show KEY")
     front.answer({"settings": data}, lines)
 
 
@@ -423,7 +425,7 @@ def unset_command(front: Front, key: str) -> None:
     texts = [json.dumps(item, ensure_ascii=False) for item in (before, after)]
     line = f"{key}: {texts[0]} → {texts[1]} (default)"
     lines = [line if change.before != change.after or change.commit else f"{key} is not in memkit.yaml."]
-    lines += [f"{name} still stands in memkit.yaml: memkit config unset {name}" for name in change.left]
+    lines += [f"{name} is still in memkit.yaml: memkit config unset {name}" for name in change.left]
     front.answer(data, lines)
 
 

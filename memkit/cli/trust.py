@@ -14,8 +14,8 @@ from memkit.store.layout import find_store
 from memkit.store.trust import Trust
 
 STRANGERS = "Other clones wrote into this memory: recall leaves that out, and a search marks it, until 'memkit trust'."
-_WRITTEN = "Trusted: what other clones wrote into this memory is recalled from now on."
-_NOTHING = "This store names nothing that runs or is asked, so there is nothing to allow."
+_WRITTEN = "Trusted: what other clones wrote into this memory is now recalled."
+_NOTHING = "This store names nothing to run or to ask, so there is nothing to allow."
 
 
 @memkit_command("trust")
@@ -49,7 +49,9 @@ def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool)
     if demands.allows or has_strangers:
         _confirm(front, trust, demands, is_answered=yes or digest is not None)
         trust.give(demands)
-    told = f"Trusted: {_number(demands)}. Any change to that is asked about again." if demands.allows else _NOTHING
+    told = (
+        f"Trusted: {_number(demands)}. You will be asked again after any change to it." if demands.allows else _NOTHING
+    )
     front.answer(_data(demands, trusted=True), _WRITTEN if has_strangers and not demands.allows else told)
 
 
@@ -61,7 +63,7 @@ def _has_strangers(front: Front, trust: Trust) -> bool:
 def _revoke(front: Front, trust: Trust) -> None:
     was_kept = trust.take_back()
     demands = trust.demands()
-    told = "The word for this store is taken back." if was_kept else "Nobody had trusted this store here."
+    told = "This store is no longer trusted." if was_kept else "This store was not trusted here."
     front.answer(_data(demands, trusted=trust.holds(demands)), told)
 
 
@@ -71,9 +73,7 @@ def _show(front: Front, trust: Trust, demands: Demands) -> None:
     lines = [_NOTHING] if not demands.allows else [f"This store {'may' if trusted else 'would'}:", *listed(demands)]
     lines = [STRANGERS, *(lines if demands.allows else [])] if has_strangers else lines
     if not trusted:
-        lines.append(
-            "Nobody here said that it may." if not changed else f"Changed since it was trusted: {named(changed)}."
-        )
+        lines.append("It is not trusted here." if not changed else f"Changed since it was trusted: {named(changed)}.")
     lines.append(f"digest: {demands.digest}")
     findings = [diagnostic("changed", f"Changed since it was trusted: {name}") for name in changed]
     front.answer(_data(demands, trusted=trusted), lines, ok=trusted, diagnostics=findings)
@@ -84,7 +84,8 @@ def _confirm(front: Front, trust: Trust, demands: Demands, *, is_answered: bool)
         return
     if not front.interactive:
         raise UsageError(
-            "Nobody can be asked here. 'memkit trust --show' says what it would allow; then add --yes or --digest D."
+            "Cannot ask for confirmation here. 'memkit trust --show' says what it would allow; then add --yes or "
+            "--digest D."
         )
     if not agrees(trust, demands):
         raise NegativeAnswer("Not trusted. Nothing was changed.")

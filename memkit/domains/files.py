@@ -283,7 +283,7 @@ def _misfits(document: Document, stem: str | None) -> list[SchemaFinding]:
         return findings
     name = document.data["name"]
     if stem is not None and name != stem and NAME.fullmatch(name):
-        message = f"The domain is named {name!r}, and its file {stem!r}. Give both one name."
+        message = f"The domain is named {name!r}, but its file {stem!r}. Give both the same name."
         findings.append(SchemaFinding("name", ("name",), message))
     return findings
 

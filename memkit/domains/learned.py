@@ -95,10 +95,10 @@ class LearnedMethods:
             try:
                 method = read_method(entry)
                 if is_goal((method.task,)):
-                    raise HtnError(f"'{method.task}' is the test of a task's declared effects, and no task")
+                    raise HtnError(f"'{method.task}' is the test of a task's declared effects, not a task")
                 check_domain(replace(domain, methods=(*domain.methods, *found, method)))
             except HtnError as error:
-                left_out(f"{self.shown}: {entry.get('name')} is left out, because it does not fit: {error}")
+                left_out(f"{self.shown}: {entry.get('name')} is left out, because it is not valid here: {error}")
                 continue
             found.append(method)
         return found
@@ -107,7 +107,7 @@ class LearnedMethods:
         """Return why a person rejected a method that would do exactly this, or None."""
         for entry in self.rejected():
             if _matches(_terms(entry), [task, *subtasks]):
-                return f"a person rejected the method {entry['name']}, which does this: {entry['reason']}"
+                return f"a person rejected the method {entry['name']}, which is the same: {entry['reason']}"
         return None
 
     def find(self, name: str) -> Entry:
@@ -195,7 +195,7 @@ def learned_findings(document: Document, stem: str) -> list[SchemaFinding]:
     """Return the faults that keep a document from being the learned methods of the domain named by its file's stem."""
     data = document.data
     if not isinstance(data, dict) or data.get("domain") != stem:
-        message = f"The file is named {stem!r}, and does not say 'domain: {stem}'."
+        message = f"The file is named {stem!r}, but does not say 'domain: {stem}'."
         return [SchemaFinding("learned", ("domain",), message)]
     found: list[SchemaFinding] = []
     for number, entry in enumerate(data.get("methods") or ()):

@@ -100,7 +100,7 @@ def expectation_of(document: Document, domain: Domain) -> Expectation:
     if outcome == NO_PLAN:
         for key in ("plan", "steps", "at_most", "holds"):
             if key in said:
-                raise misplaced(document, (EXPECT, key), "Where no plan is expected, nothing can be said about it.")
+                raise misplaced(document, (EXPECT, key), "If no plan is expected, nothing else can be expected of it.")
     try:
         plan = tuple(read_steps(said["plan"])) if "plan" in said else None
     except HtnError as error:
@@ -112,7 +112,7 @@ def require_domain(document: Document, *names: str) -> None:
     """Raise ``UsageError`` if a problem names another domain as its own."""
     named = document.data.get("domain", names[0])
     if named not in names:
-        raise misplaced(document, ("domain",), f"This is a problem of {named!r}, among those of {names[0]!r}.")
+        raise misplaced(document, ("domain",), f"This is a problem of {named!r} in the folder of {names[0]!r}.")
 
 
 def _conditions(document: Document, said: Mapping[str, Any], domain: Domain) -> tuple[Condition, ...]:
@@ -151,14 +151,14 @@ def _proof(file: Path, shown: str, domain: Domain, budget: Budget) -> ProblemPro
 
 def _otherwise(expected: str, outcome: str, plan: Sequence[Step] | None, reasons: Sequence[str]) -> str:
     if outcome == GAVE_UP:
-        return f"expected {_SAID[expected]}, and the search gave up: {reasons[0]}"
+        return f"expected {_SAID[expected]}, but the search gave up: {reasons[0]}"
     if plan is not None:
-        return f"expected no plan, and there is one: {', '.join(map(str, plan)) or 'of no steps'}"
-    return f"expected a plan, and there is none: {reasons[0] if reasons else 'no reason is known'}"
+        return f"expected no plan, but found one: {', '.join(map(str, plan)) or 'of no steps'}"
+    return f"expected a plan, but found none: {reasons[0] if reasons else 'no reason is known'}"
 
 
 def _faults(domain: Domain, problem: Problem, plan: tuple[Step, ...], expected: Expectation) -> Iterator[str]:
-    yield from (f"the plan does not stand: {reason}" for reason in verify(domain, problem, plan))
+    yield from (f"the plan is not valid: {reason}" for reason in verify(domain, problem, plan))
     if expected.plan is not None and expected.plan != plan:
         yield f"expected the plan {_listed(expected.plan)}, found {_listed(plan)}"
     if expected.steps is not None and len(plan) != expected.steps:
@@ -239,11 +239,11 @@ def _fault(
         return None
     wrong = verify(after, recorded.problem, new.plan or [], extra=learned)
     if wrong:
-        return f"its plan does not stand: {wrong[0]}"
+        return f"its plan is not valid: {wrong[0]}"
     state = StepState(recorded.problem, typed_objects(after, recorded.problem))
     missed = missed_effects(new.tree, method, after, state)
     if missed:
-        return f"its plan does not bring about '{missed[0]}'"
+        return f"its plan does not achieve '{missed[0]}'"
     if recorded.own and old.outcome != FOUND and method not in {node.get("method") for node in new.tree}:
         return "the problem it was learned from is solved without it"
     return None

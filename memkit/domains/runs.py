@@ -126,9 +126,9 @@ class PlanRuns:
         try:
             asked: Mapping[str, Any] = json.loads(path.read_bytes())
             if asked["format"] > FORMAT:
-                raise StoreFault(f"{path} was written by a newer memkit. Update memkit to go on with this run.")
+                raise StoreFault(f"{path} was written by a newer memkit. Update memkit to continue this run.")
             domain = Domain.from_data(asked["domain"])
             problem = Problem.from_data(asked["problem"], domain)
             return RecordedPlanRun(asked["run"], asked["at"], domain, problem, path.parent, asked.get("user_id"))
         except (OSError, ValueError, TypeError, KeyError, HtnError) as error:
-            raise StoreFault(f"{path} cannot be read, so nobody knows what the run was to do: {error}") from None
+            raise StoreFault(f"{path} cannot be read, so the run cannot continue: {error}") from None

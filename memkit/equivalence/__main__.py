@@ -54,7 +54,7 @@ def matrix_text(results: Sequence[ColumnResult]) -> str:
     """Return the matrix as Markdown, with its marks and the reasons for its limits."""
     reasons = list(dict.fromkeys(why for result in results for why in result.column.limits.values()))
     if len(reasons) > len(NOTES):
-        raise UsageError(f"The matrix has marks for {len(NOTES)} reasons, and there are {len(reasons)}.")
+        raise UsageError(f"The matrix has marks for {len(NOTES)} reasons, but there are {len(reasons)}.")
     rows = [[part.capability, *[""] * len(results), f"`{part.name}`"] for part in PARTS]
     rows += [[test.capability, *[""] * len(results), f"`{test.group}::{test.name}`"] for test in SHIPPED]
     for place, result in enumerate(results, 1):
@@ -72,7 +72,7 @@ def write_matrix(page: Path, results: Sequence[ColumnResult]) -> None:
     before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise UsageError(f"{page} has no matrix: nothing stands between {BEGIN!r} and {END!r}.")
+        raise UsageError(f"{page} has no matrix: there is nothing between {BEGIN!r} and {END!r}.")
     page.write_text(before + matrix_text(results) + after, encoding="utf-8")
 
 
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results = run(_columns(options.targets))
         if options.write is not None:
             if options.targets:
-                raise UsageError("The matrix has all of memkit's targets: name none with --write.")
+                raise UsageError("The matrix has all of memkit's targets: do not name any with --write.")
             write_matrix(options.write, results)
     except MemkitError as error:
         click.echo(f"memkit.equivalence: {error}", err=True)

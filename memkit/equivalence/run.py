@@ -239,7 +239,7 @@ def canonical(value: Any, names: Mapping[str, str]) -> Any:
 
 WIRE = "wire"
 """The question with which a target lets its owner choose between protocols."""
-STALE_LIMIT = "target.yaml names a limit, and the run shows no difference there. Take it out."
+STALE_LIMIT = "target.yaml names a limit, but the run shows no difference there. Remove it."
 AT_ONCE = 2
 """Projects that run in parallel, each in its own process."""
 _RENDERING = threading.Lock()
@@ -298,7 +298,7 @@ def columns_of(target: Target) -> list[Column]:
     choices = target.questions.get(WIRE, {}).get("choices", ())
     if strange := {limit.wire for limit in target.limits} - {"", *choices}:
         named = ", ".join(sorted(strange))
-        raise UsageError(f"target.yaml of {target.name} names a limit of a wire that cannot be chosen: {named}.")
+        raise UsageError(f"target.yaml of {target.name} names a limit of an unknown wire: {named}.")
     return [Column(target, wire) for wire in choices] or [Column(target)]
 
 

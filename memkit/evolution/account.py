@@ -75,7 +75,7 @@ class EvolutionAccount:
         """
         first = next(iter(self.judged), None)
         if first is None:
-            raise NegativeAnswer(f"No program of the run {self.record.name} was judged yet.")
+            raise NegativeAnswer(f"No program of the run {self.record.name} has been judged yet.")
         return first.id
 
     def find(self, start: str) -> JudgedProgram:
@@ -94,7 +94,7 @@ class EvolutionAccount:
             )
         if len(found) > 1:
             raise UsageError(
-                f"{start!r:.80} begins {len(found)} ids, such as {found[0]} and {found[1]}. Give more of it."
+                f"{start!r:.80} matches {len(found)} ids, such as {found[0]} and {found[1]}. Give more of it."
             )
         return self.known[found[0]]
 

@@ -163,8 +163,8 @@ def _opened(provider: str, model: str | None, folder: Path | None, models: Store
         name, slash, chosen = provider, "", ""
     if name == "reference":
         raise UsageError(
-            "The reference model follows rules and writes no programs. Leave out --provider: evolution "
-            "varies programs by itself. Or name anthropic, openai or scripted:FILE."
+            "The reference model cannot write programs. Leave out --provider, and evolution varies programs by "
+            "itself; or name anthropic, openai or scripted:FILE."
         )
     return models.open(name, chosen if slash else model, folder=folder)
 

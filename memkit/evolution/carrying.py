@@ -26,7 +26,7 @@ from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, Genera
 from memkit.runtime.evolve.source.answers import ChangePrompt, PromptedProposer
 from memkit.runtime.host.terminal import one_line
 
-UNCONFINED = "nothing: programs run with the rights of who began the run (--unsafe)"
+UNCONFINED = "nothing: programs run with the rights of whoever started the run (--unsafe)"
 _AT_A_TIME = 4
 """The questions that one model works on at a time."""
 EXPRESSION = "program"
@@ -363,7 +363,9 @@ def carry_on(
         try:
             evolution.restore(found.checkpoint)
         except EvolveError as problem:
-            raise RunChanged(f"The run {record.name} cannot go on with this task. {problem} Begin a new run.") from None
+            raise RunChanged(
+                f"The run {record.name} cannot continue with this task. {problem} Start a new run."
+            ) from None
     if record != folder.record:
         folder.write_record(record)
     try:

@@ -30,7 +30,7 @@ def require_executor(name: str) -> str:
     """Return the address in the name of an executor; raise ``UsageError`` for an invalid name."""
     host, _, port = name.removeprefix(SCHEME).rpartition(":")
     if not name.startswith(SCHEME) or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise UsageError(f"{name!r:.80} is no executor that is known: write dask://HOST:PORT.")
+        raise UsageError(f"{name!r:.80} is not a known executor: give dask://HOST:PORT.")
     return f"tcp://{host}:{port}"
 
 
@@ -82,7 +82,7 @@ class Elsewhere(AbstractContextManager["Elsewhere"]):
         except (KilledWorker, CancelledError, OSError) as error:
             why = str(error).partition("\n")[0][:200] or type(error).__name__
             raise EnvironmentFault(
-                f"The workers of {self._name} did not finish: {why}. Nothing is half done."
+                f"The workers of {self._name} did not finish: {why}. No partial result was kept."
             ) from None
 
     def __exit__(self, *_exception: object) -> None:

@@ -57,7 +57,7 @@ def write_data(path: Path, content: Any) -> None:
     try:
         write_whole(path, f'{head[:-1]}, "{_BODY}": {body}}}\n'.encode(), mode=0o600)
     except EnvironmentFault as fault:
-        raise RunFault(f"{fault} The run stands as it was after the generation before; make room and resume.") from None
+        raise RunFault(f"{fault} The run is as it was after the previous generation; make room and resume.") from None
 
 
 def read_data(path: Path) -> Any:
@@ -77,7 +77,7 @@ def read_data(path: Path) -> Any:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        raise Damaged(f"{path} is cut short or is not JSON.", path=str(path)) from None
+        raise Damaged(f"{path} is truncated or not JSON.", path=str(path)) from None
     version = data.get(_FORMAT) if isinstance(data, dict) else None
     if isinstance(version, int) and version > FORMAT:
         raise RunFault(
@@ -85,9 +85,9 @@ def read_data(path: Path) -> Any:
             path=str(path),
         )
     if version != FORMAT or _BODY not in data:
-        raise Damaged(f"{path} is no file of a run.", path=str(path))
+        raise Damaged(f"{path} is not a file of a run.", path=str(path))
     if not _is_written(data[_BODY], data.get(_DIGEST)):
-        raise Damaged(f"{path} is not what was written: its digest differs.", path=str(path))
+        raise Damaged(f"{path} was changed after it was written: its digest differs.", path=str(path))
     return data[_BODY]
 
 
@@ -236,7 +236,7 @@ class Individuals:
         """
         data = "".join(json.dumps(asdict(each), allow_nan=False) + "\n" for each in judged).encode()
         is_new = not self._path.exists()
-        stands = "The run stands as it was after the generation before; make room and resume."
+        stands = "The run is as it was after the previous generation; make room and resume."
         end = write_at(self._path, data, at, stands)
         if is_new:
             sync_folder(self._path.parent)

@@ -48,7 +48,7 @@ class RunFolder:
     def require_record(self) -> None:
         """Raise ``RunFault`` if the run has been removed: writing into the remains would not make a run."""
         if not (self.path / RECORD).exists():
-            raise RunFault(f"{self.path} is a run no more: its {RECORD} has gone.", path=str(self.path))
+            raise RunFault(f"{self.path} is no longer a run: its {RECORD} is gone.", path=str(self.path))
 
     def newest(self) -> FoundCheckpoint:
         """Return the checkpoint to continue from."""
@@ -60,8 +60,8 @@ class RunFolder:
             raise UsageError(f"{self.path} is a file; a run needs a folder.", path=str(self.path))
         others = sorted(each.name for each in self.path.iterdir() if each.name != _LOCK) if self.path.is_dir() else []
         if others:
-            hint = " To go on with that run, say --resume." if RECORD in others else " Name a folder that is empty."
-            raise UsageError(f"{self.path} holds {others[0]} already.{hint}", path=str(self.path))
+            hint = " To continue that run, use --resume." if RECORD in others else " Name an empty folder."
+            raise UsageError(f"{self.path} already contains {others[0]}.{hint}", path=str(self.path))
 
     def begin(self, record: RunRecord, task: Mapping[str, bytes]) -> None:
         """Write the run's request, and beside it a copy of the task's files by name.
@@ -95,7 +95,7 @@ class RunFolder:
                 yield
         except StoreLocked:
             raise RunBusy(
-                f"Another process is at work on the run {self.path}. Wait for it, or stop it with Ctrl-C there."
+                f"Another process is working on the run {self.path}. Wait for it, or stop it there with Ctrl-C."
             ) from None
         except StoreReadOnly as error:
             raise RunFault(str(error)) from None
@@ -137,7 +137,7 @@ def find_run(named: str, store: Path | None) -> RunFolder:
             return RunFolder(path.resolve())
     if not runs and named == LATEST:
         raise NotFound(
-            f"Nothing was evolved here yet: {runs_folder(store)} has no run. 'memkit evolve FOLDER' begins one."
+            f"Nothing has been evolved here yet: {runs_folder(store)} has no run. 'memkit evolve FOLDER' starts one."
         )
     raise NotFound(f"There is no run {named!r:.200}{_hint(named, [path.name for path in runs], runs_folder(store))}")
 

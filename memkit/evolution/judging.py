@@ -27,7 +27,7 @@ def measured(metrics: Mapping[str, Any]) -> tuple[float | None, str]:
     >>> measured({"combined_score": 0.5, "time": 3})
     (0.5, '')
     >>> measured({"combined_score": True})
-    (None, 'combined_score is True, a truth value and no number')
+    (None, 'combined_score is True, a boolean, not a number')
     """
     if COMBINED in metrics:
         value, reason = _read(COMBINED, metrics[COMBINED])
@@ -47,13 +47,13 @@ def _said(metrics: Mapping[str, Any]) -> str:
     error = metrics.get("error")
     if isinstance(error, str) and error.strip():
         return f"the evaluator says: {error.strip()[:300]}"
-    return "the evaluator says that time was up" if metrics.get("timeout") is True else ""
+    return "the evaluator timed out" if metrics.get("timeout") is True else ""
 
 
 def _read(name: str, value: Any) -> tuple[float | None, str]:
     """Return a metric as a finite number, or why it is not one."""
     if isinstance(value, bool):
-        return None, f"{name} is {value}, a truth value and no number"
+        return None, f"{name} is {value}, a boolean, not a number"
     if not _is_number(value):
         return None, f"{name} is {value!r:.60}, not a number"
     if not _is_finite(value):
@@ -133,7 +133,7 @@ class Judging:
         if not {WHOLE, FIRST_STAGE} & set(self._evaluator.stages):
             self._evaluator.close()
             raise UsageError(
-                f"{self.task.evaluator} has no function evaluate(path), so it is no evaluator.",
+                f"{self.task.evaluator} has no function evaluate(path), so it is not an evaluator.",
                 path=str(self.task.evaluator),
             )
 
@@ -222,7 +222,7 @@ class Judging:
         cheats = sorted(judged.constant & self._varied)
         if not cheats or self.task.settings.constant_answers or judged.score.value is None:
             return judged.score
-        return _without_value(judged.score, f"constant: {', '.join(cheats)} gives one answer whatever it is asked")
+        return _without_value(judged.score, f"constant: {', '.join(cheats)} gives the same answer to every input")
 
     def _judged(self, program: str, seed: int, stages: tuple[str, ...] = ()) -> Judged:
         """Return the results of the stages, up to the first that the program does not pass."""
@@ -306,13 +306,13 @@ def _shown(score: Score) -> str:
 def _not_deterministic(task: EvolutionTask, shown: str) -> str:
     return (
         f"{task.evaluator.name} gives {task.program.name} different scores in two evaluations with the same seed: "
-        f"{shown}. Evolution would chase that chance. Draw from random or numpy.random, which memkit seeds, not from "
-        "default_rng() without a seed or os.urandom; and keep measured time out of the score: count steps instead."
+        f"{shown}. Evolution would chase that noise. Draw from random or numpy.random, which memkit seeds, not from "
+        "default_rng() without a seed or os.urandom; and do not score by measured time: count steps instead."
     )
 
 
 def _not_offered(evaluator: Path, refused: str) -> str:
     return (
         f"{evaluator.name} uses something of the program that cannot be forwarded: {refused}. Programs run confined: "
-        "call functions of the module with plain data. Or run them unconfined, with your rights: --unsafe."
+        "call functions of the module with plain data, or run them unconfined, with your rights: --unsafe."
     )

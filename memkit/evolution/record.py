@@ -51,9 +51,9 @@ class EvolutionSettings:
         if self.islands is not None and self.islands > self.population // 2:
             raise UsageError(f"{self.islands} islands need a population of {2 * self.islands}: two programs each.")
         if self.unsafe and self.container is not None:
-            raise UsageError("--unsafe runs programs unconfined, and --container confines them: say one of the two.")
+            raise UsageError("--unsafe runs programs unconfined, but --container confines them: give one of them.")
         if "cost" in self.budget and self.price is None:
-            raise UsageError("--max-cost needs --price IN,OUT: what a million tokens cost when read and when written.")
+            raise UsageError("--max-cost requires --price IN,OUT: the cost of a million tokens read and written.")
 
 
 def settle(said: Mapping[str, Any], task: EvolutionTask) -> EvolutionSettings:
@@ -124,7 +124,7 @@ def read_record(folder: Path) -> RunRecord:
         settings = EvolutionSettings(**_tupled(EvolutionSettings, data.pop("settings")))
         return RunRecord(**_tupled(RunRecord, data), settings=settings)
     except (TypeError, KeyError, AttributeError):
-        raise Damaged(f"{folder / RECORD} is no record of a run.", path=str(folder / RECORD)) from None
+        raise Damaged(f"{folder / RECORD} is not the record of a run.", path=str(folder / RECORD)) from None
 
 
 def _tupled(kind: Any, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,7 +154,9 @@ def task_files(program: Path, evaluator: Path, folder: Path | None) -> dict[str,
             if _counts(path.relative_to(folder)) and path.is_file() and runs.isdisjoint(path.parents)
         ]
         if len(found) > _MOST:
-            raise UsageError(f"{folder} holds {len(found)} Python files; a task has at most {_MOST}.", path=str(folder))
+            raise UsageError(
+                f"{folder} has {len(found)} Python files; a task may have at most {_MOST}.", path=str(folder)
+            )
         named = {str(path.relative_to(folder)): path for path in found}
     named |= {PROGRAM: program, EVALUATOR: evaluator}
     return {name: _read_file(path) for name, path in sorted(named.items())}
@@ -265,10 +267,10 @@ class EvolutionCheckpoints:
                 notes.append(f"{path.with_name('individuals.jsonl')} is shorter than {path.name} says.")
                 continue
             if notes:
-                notes.append(f"Going on from {path.name}, after generation {checkpoint.generation}.")
+                notes.append(f"Continuing from {path.name}, after generation {checkpoint.generation}.")
             return FoundCheckpoint(checkpoint, tuple(notes))
         if notes:
-            raise Damaged(f"{' '.join(notes)} There is no other checkpoint to go on from.", path=str(self._newest))
+            raise Damaged(f"{' '.join(notes)} There is no other checkpoint to continue from.", path=str(self._newest))
         return FoundCheckpoint(None)
 
 
@@ -283,5 +285,5 @@ def _read(path: Path) -> Checkpoint:
     data = read_data(path)
     counts = all(type(data.get(name)) is int and data[name] >= 0 for name in _COUNTS)
     if not counts or set(data) != {*_COUNTS, *_KINDS} or not all(isinstance(data[k], _KINDS[k]) for k in _KINDS):
-        raise Damaged(f"{path} is no checkpoint.", path=str(path))
+        raise Damaged(f"{path} is not a checkpoint.", path=str(path))
     return Checkpoint(**data)

@@ -66,7 +66,7 @@ def read_task_settings(file: Path) -> TaskSettings:
         return TaskSettings()
     reading = _Reading(data if isinstance(data, dict) else {})
     if not isinstance(data, dict):
-        reading.ignored.append(f"{file.name} holds no settings")
+        reading.ignored.append(f"{file.name} contains no settings")
     values: dict[str, Any] = {
         "iterations": reading.whole("max_iterations", least=1),
         "seed": reading.whole("random_seed") if "random_seed" in data else reading.whole("database.random_seed"),
@@ -110,7 +110,7 @@ class _Reading:
         def fits(value: Any) -> bool:
             return _is_number(value) and isinstance(value, int) and least <= value < 1 << 62
 
-        value: int | None = self._fitting(name, "a whole number of a fitting size", fits)
+        value: int | None = self._fitting(name, "a whole number within the limits", fits)
         return value
 
     def truth(self, name: str) -> bool | None:
@@ -217,13 +217,13 @@ def find_task(program: Path, evaluator: Path | None = None, settings: Path | Non
     """
     folder = program.resolve() if program.is_dir() else None
     if folder is not None:
-        program = _existing(folder / PROGRAM, f"A task folder holds {PROGRAM} and {EVALUATOR}")
+        program = _existing(folder / PROGRAM, f"A task folder contains {PROGRAM} and {EVALUATOR}")
         evaluator = evaluator or folder / EVALUATOR
         settings = settings or next((folder / name for name in SETTINGS if (folder / name).is_file()), None)
     if evaluator is None:
         raise UsageError(
-            f"What judges {program}? Name a Python file with evaluate(path): --evaluator FILE. "
-            f"A folder with {PROGRAM} and {EVALUATOR} brings its own."
+            f"No evaluator for {program}. Name a Python file with evaluate(path): --evaluator FILE. A folder with "
+            f"{PROGRAM} and {EVALUATOR} has its own."
         )
     program = _existing(program, "The program to start from")
     read = read_task_settings(_existing(settings, "The settings of the task")) if settings else TaskSettings()
@@ -256,8 +256,8 @@ def _modules(task: EvolutionTask) -> list[str]:
             if not is_needed:
                 continue
             raise UsageError(
-                f"{task.program.name} imports {name}, which is not installed beside memkit. Install it there, or do "
-                "without: a program runs alone and reads the standard library and installed modules only.",
+                f"{task.program.name} imports {name}, which is not installed beside memkit. Install it there, or "
+                "avoid it: a program runs alone and can import only the standard library and installed modules.",
                 path=str(task.program),
             )
         found += ["numpy", name] if name == "scipy" else [name]

@@ -136,8 +136,8 @@ def _checked(folder: Path, schema: str) -> Iterator[dict[str, Any]]:
         if document.data["name"] != path.stem:
             line, column = document.position(("name",))
             raise UsageError(
-                f"{document.path}:{line}:{column}: The name is {document.data['name']!r} and the file's {path.stem!r}. "
-                "Give both one name.",
+                f"{document.path}:{line}:{column}: The name is {document.data['name']!r}, but the file's "
+                f"{path.stem!r}. Give both the same name.",
                 path=document.path,
                 line=line,
             )

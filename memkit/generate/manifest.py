@@ -23,9 +23,7 @@ FORMAT = 2
 _FORMER_LAYOUT = 1
 """The format of projects that had the runtime's sources in their own folders."""
 _VERSION = re.compile(r"[0-9A-Za-z.+]{1,64}")
-_ADVICE = (
-    "Bring it back from your version control, or render the project anew with 'memkit gen' and carry your edits over."
-)
+_ADVICE = "Restore it from version control, or render the project again with 'memkit gen' and copy your edits over."
 
 
 class ProjectFault(EnvironmentFault):
@@ -136,7 +134,7 @@ def read_manifest(project: Path) -> Manifest:
         text = path.read_bytes()
     except FileNotFoundError:
         raise ProjectFault(
-            f"{project} is no project of memkit's: it has no {MANIFEST}. Name one, or make one with 'memkit gen'."
+            f"{project} is not a memkit project: it has no {MANIFEST}. Name one, or create one with 'memkit gen'."
         ) from None
     except OSError as error:
         raise ProjectFault(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -147,22 +145,22 @@ def parsed_manifest(text: bytes, called: str) -> Manifest:
     """Return the content of a manifest; raise ``ProjectFault`` as ``read_manifest`` does."""
     data = _loaded(text, called)
     if not isinstance(data.get("format"), int) or data["format"] < 1:
-        raise ProjectFault(f"{called} says no format. {_ADVICE}")
+        raise ProjectFault(f"{called} has no format. {_ADVICE}")
     if data["format"] > FORMAT:
         raise ProjectFault(f"{called} was written by a newer memkit (format {data['format']}). Upgrade memkit-agent.")
     if data["format"] == _FORMER_LAYOUT:
         raise ProjectFault(
-            f"{called} is of the layout that had copies of the runtime. Make the project anew beside this one with "
-            "'memkit gen', and carry archive/, .env and your edits over. Nothing was changed."
+            f"{called} has the old layout with copies of the runtime. Render the project again beside this one with "
+            "'memkit gen', and copy archive/, .env and your edits over. Nothing was changed."
         )
     recorded = data.pop("checksum", None)
     try:
         unchanged = recorded == digest(data)
         manifest = _manifest(data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise ProjectFault(f"{called} lacks something, or holds it in another form. {_ADVICE}") from error
+        raise ProjectFault(f"{called} has missing or malformed fields. {_ADVICE}") from error
     if not unchanged:
-        raise ProjectFault(f"{called} was edited by hand: its checksum is that of another text. {_ADVICE}")
+        raise ProjectFault(f"{called} was edited by hand: its checksum does not match. {_ADVICE}")
     return manifest
 
 
@@ -170,9 +168,9 @@ def _loaded(text: bytes, called: str) -> dict[str, Any]:
     try:
         data = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise ProjectFault(f"{called} is no JSON: {str(error)[:100]}. {_ADVICE}") from error
+        raise ProjectFault(f"{called} is not JSON: {str(error)[:100]}. {_ADVICE}") from error
     if not isinstance(data, dict):
-        raise ProjectFault(f"{called} is no manifest. {_ADVICE}")
+        raise ProjectFault(f"{called} is not a manifest. {_ADVICE}")
     return data
 
 
@@ -263,4 +261,4 @@ def _part_of_a_path(name: str) -> str:
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")

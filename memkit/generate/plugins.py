@@ -161,11 +161,11 @@ def _origin(distribution: Distribution) -> TargetOrigin:
 
 def _refuse_a_name_that_is_taken(offer: Offer, own: Collection[str], times: int) -> None:
     if not re.fullmatch(_NAME, offer.target):
-        raise UsageError(f"a target's name is made of a-z, 0-9, - and _, and {offer.target[:80]!r} is not.")
+        raise UsageError(f"a target name may have a-z, 0-9, - and _ only, not {offer.target[:80]!r}.")
     if offer.target in own:
-        raise UsageError("memkit has a target of that name, and it stays memkit's. Give the plug-in's another one.")
+        raise UsageError("memkit has a target of that name. Rename the plug-in's target.")
     if times > 1:
-        raise UsageError("another plug-in offers that name too. Uninstall one of them.")
+        raise UsageError("another plug-in has the same name. Uninstall one of them.")
 
 
 def _load(offer: Offer, source: Source) -> Target:
@@ -178,7 +178,7 @@ def _load(offer: Offer, source: Source) -> Target:
 def _folder_of(package: str) -> Path:
     """Return the folder of ``package``, which is located and not run."""
     if not re.fullmatch(_PACKAGE, package):
-        raise UsageError(f"its entry point must name a package, and is {package[:80]!r}.")
+        raise UsageError(f"its entry point must name a package, not {package[:80]!r}.")
     top, *inner = package.split(".")
     try:
         # For a dotted name this would import the parents; for the first part it imports nothing.
@@ -207,14 +207,14 @@ def _problems_of(folder: Path) -> Iterator[str]:
         yield f"{document.path} does not say {made_for}: add interface: {INTERFACE}."
     if interface != INTERFACE:
         yield (
-            f"it was made for interface {interface} of memkit's templates, and this memkit has {INTERFACE}. "
+            f"it was made for interface {interface} of memkit's templates, but this memkit has {INTERFACE}. "
             + ("Upgrade memkit-agent." if interface > INTERFACE else "Look for a newer version of the plug-in.")
         )
     if not (folder / PROJECT).is_dir():
         yield f"{folder} has no folder {PROJECT}. Is it part of the wheel?"
     for key, question in questions_of(folder).items():
         if key.startswith("_"):
-            yield f"{folder / QUESTIONS} may ask questions only, and {key!r} configures copier."
+            yield f"{folder / QUESTIONS} may only ask questions, but {key!r} configures copier."
         if not isinstance(question, dict):
             yield f"{folder / QUESTIONS}: the question {key!r} must be a map with type, help and default."
 

@@ -162,7 +162,7 @@ def _refuse_surrogates(value: Any) -> None:
     """Raise ``UsageError`` for half a surrogate pair, which no text file can hold."""
     if isinstance(value, str):
         if _SURROGATE.search(value):
-            raise UsageError(f"{value[:60]!r} holds half of a surrogate pair, which is no character.")
+            raise UsageError(f"{value[:60]!r} contains half of a surrogate pair, which is not a character.")
     elif isinstance(value, Mapping):
         for key, item in value.items():
             _refuse_surrogates(key)

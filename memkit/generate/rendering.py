@@ -49,7 +49,7 @@ def render(order: Order, out: Path) -> list[str]:
             files = sorted(path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file())
             _put_in_place(project, out)
     except OSError as error:
-        raise EnvironmentFault(f"{out} cannot be written: {error.strerror or error}. Nothing was left.") from error
+        raise EnvironmentFault(f"{out} cannot be written: {error.strerror or error}. Nothing was created.") from error
     finally:
         _remove_empty(made)
     return files
@@ -90,7 +90,7 @@ def _run_copier(order: Order, place: Path) -> None:
         except (TemplateError, PathError, InvalidTypeError) as error:
             raise EnvironmentFault(f"A template of the target {order.target.name} is broken: {error}") from error
         except (CopierError, ValueError) as error:
-            raise UsageError(f"The answers do not fit the target {order.target.name}: {error}") from error
+            raise UsageError(f"The answers are not valid for the target {order.target.name}: {error}") from error
 
 
 @contextmanager
@@ -186,7 +186,7 @@ def vendored_wheel(project: Path, manifest: Manifest) -> bytes | None:
         raise ProjectFault(f"{path} cannot be read: {error.strerror or error}.") from error
     if digest_of_wheel(content) != manifest.runtime.digest:
         raise ProjectFault(
-            f"{path} was changed: it is not the wheel that {MANIFEST} names. Bring it back from version control, or "
+            f"{path} was modified: it is not the wheel that {MANIFEST} names. Restore it from version control, or "
             "delete it and run 'memkit update'; to change the runtime, use 'memkit eject'. Nothing was changed."
         )
     return content

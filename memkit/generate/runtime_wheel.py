@@ -174,12 +174,12 @@ def installation(named: str | None = None) -> Installation:
     """Return how to install this memkit on other machines; ``named`` is a requirement given by a person."""
     if named:
         if named != one_line(named):
-            raise UsageError("What installs memkit is one line, such as memkit-agent==1.2.3.")
+            raise UsageError("The requirement must be one line, such as memkit-agent==1.2.3.")
         return Installation(named)
     try:
         distribution = importlib.metadata.distribution(OWN_DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError:
-        note = "memkit was not installed here but started from its sources, so this names a release that may not exist"
+        note = "memkit runs from its sources here, so this names a release that may not exist"
         return Installation(f"{OWN_DISTRIBUTION}=={memkit.__version__}", note=note)
     origin = json.loads(distribution.read_text("direct_url.json") or "null")
     requirement = requirement_of(origin, distribution.version)

@@ -63,7 +63,7 @@ class Releases(NamedTuple):
             return known
         release = Release(version, self.folder / version)
         if release.folder.exists():
-            raise UsageError(f"{version} was released with other files: {release.folder}. Raise the version first.")
+            raise UsageError(f"{version} was released with different files: {release.folder}. Raise the version first.")
         for path, content in files.items():
             place = release.folder / path
             place.parent.mkdir(parents=True, exist_ok=True)

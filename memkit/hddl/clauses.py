@@ -96,7 +96,7 @@ def read_number(words: HddlNames, part: Part, variables: Variables) -> Number:
     """Return the number denoted by a numeral, a fluent or a sum."""
     if isinstance(part, HddlWord):
         if part.key in words.functions:
-            raise words.source.error(part.at, f"{part} is a function. Put it in brackets: ({part}).")
+            raise words.source.error(part.at, f"{part} is a function. Put it in parentheses: ({part}).")
         return _checked(words, part.at, str(part))
     if part.head in ("+", "-", "*", "/") and part.head not in words.functions:
         return _sum(words, part, variables)
@@ -192,7 +192,9 @@ def _inner(words: HddlNames, given: HddlList, variables: Variables, around: _Con
     parameters = words.parameters(first)
     for parameter in parameters:
         if parameter.name.lower() in variables:
-            raise words.source.error(first.at, f"{parameter.name} has a meaning around this 'forall'; rename it here.")
+            raise words.source.error(
+                first.at, f"{parameter.name} is already bound outside this 'forall'; rename it here."
+            )
     if around.conditions:
         raise words.source.error(given.at, "'forall' inside 'when' is not supported. Put the 'when' inside.")
     inner = _Context(around.parameters + parameters, (), True)
@@ -217,7 +219,7 @@ def _change(
 def _fact(words: HddlNames, part: Part, variables: Variables) -> Term:
     given = form(words.source, part, "a fact")
     if given.head in _CONDITIONS and given.head not in words.predicates:
-        message = f"({given[0]} …) is a condition and no effect: what an action does is certain. Effects are facts,"
+        message = f"({given[0]} …) is a condition, not an effect: what an action does is certain. Effects are facts,"
         raise words.source.error(given.at, f"{message} (not FACT), 'and', 'when', 'forall' and changes of numbers.")
     if given.head in ("probabilistic", "oneof", "at"):
         kind = {"probabilistic": "probabilistic", "oneof": "non-deterministic", "at": "durative"}[given.head]
@@ -257,14 +259,14 @@ def read_network(words: HddlNames, given: dict[str, HddlList], variables: Variab
     """Return the network of a method or problem from the values of its keywords."""
     listed = [key for key in (*ORDERED, *UNORDERED) if key in given]
     if len(listed) > 1:
-        raise words.source.error(given[listed[1]].at, f"{listed[1]} stands beside {listed[0]}; one of them is enough.")
+        raise words.source.error(given[listed[1]].at, f"{listed[1]} is given beside {listed[0]}; give one of them.")
     tasks, labels = _subtasks(words, given[listed[0]], variables) if listed else ((), {})
     ordering = None
     if not listed or listed[0] in UNORDERED:
         ordering = _ordering(words, given.get(":ordering"), len(tasks), labels)
         tasks, ordering = settled(tasks, ordering)
     elif given.get(":ordering"):
-        raise words.source.error(given[":ordering"].at, f"{listed[0]} are in order already; use :subtasks instead.")
+        raise words.source.error(given[":ordering"].at, f"{listed[0]} are already ordered; use :subtasks instead.")
     conditions = read_conditions(words, given[":constraints"], variables) if ":constraints" in given else ()
     for condition in conditions:
         if not isinstance(condition, Equal):
@@ -298,7 +300,7 @@ def _subtasks(words: HddlNames, given: HddlList, variables: Variables) -> tuple[
         if len(task) == 2 and isinstance(task[1], HddlList):
             label = word(words.source, task[0], "the label of a task")
             if label.key in labels:
-                raise words.source.error(label.at, f"the label {label} stands here for the second time.")
+                raise words.source.error(label.at, f"duplicate label {label}.")
             labels[label.key] = len(tasks)
             task = task[1]
         tasks.append(words.term(task, words.tasks, "task", variables))

@@ -91,7 +91,7 @@ def defined_name(source: HddlText, given: HddlList, what: str) -> HddlWord:
     heading = form(source, given[1], f"({what} NAME)") if len(given) > 1 else given
     if heading.head != what or len(heading) != 2:
         found = f"it defines a {heading.head}" if heading.head in {"domain", "problem"} - {what} else "it does not"
-        raise source.error(heading.at, f"a {what} file begins with (define ({what} NAME); {found}.")
+        raise source.error(heading.at, f"a {what} file must start with (define ({what} NAME); {found}.")
     return word(source, heading[1], f"the name of the {what}")
 
 
@@ -220,7 +220,7 @@ def _method(reading: _Reading, each: HddlList, number: int) -> Method:
     known = (":parameters", ":task", ":precondition", ":preconditions", *KEYS)
     given = sections(reading.source, each[2:], known, f"the method {name}")
     if ":task" not in given:
-        raise reading.source.error(each.at, f"the method {name} does not say which task it does: :task (deliver ?p).")
+        raise reading.source.error(each.at, f"the method {name} does not name its task: :task (deliver ?p).")
     reading.places["methods", number] = each.at
     for key, keyword in (("task", ":task"), ("preconditions", ":precondition"), ("variables", ":parameters")):
         reading.places["methods", number, key] = given[keyword].at if keyword in given else each.at
@@ -276,7 +276,7 @@ def problem_from(source: HddlText, domain: Domain) -> tuple[Problem, Domain]:
     name = str(defined_name(source, given, "problem"))
     found = _by_section(source, given, "problem", _OF_PROBLEMS)
     for again in (same[1] for same in found.values() if len(same) > 1):
-        raise source.error(again.at, f"{again[0]} stands here for the second time.")
+        raise source.error(again.at, f"duplicate {again[0]}.")
     parts = {key: same[0] for key, same in found.items() if same}
     other = _other_domain(source, parts.get(":domain"), domain)
     try:
@@ -321,7 +321,7 @@ def _other_domain(source: HddlText, given: HddlList | None, domain: Domain) -> s
     name = word(source, given[1] if len(given) == 2 else given, "the name of the domain")
     if plain_name(name) == plain_name(domain.name):
         return ""
-    return f" The problem is one of the domain {name}, and the domain here is {domain.name}."
+    return f" The problem belongs to the domain {name}, but the domain here is {domain.name}."
 
 
 def _vocabulary(source: HddlText, domain: Domain) -> HddlNames:
@@ -354,13 +354,13 @@ def _init(words: HddlNames, given: HddlList | None) -> tuple[tuple[Term, ...], d
         else:
             facts[words.term(each, words.predicates, "predicate", {})] = None
     for fact in denied.keys() & facts.keys():
-        raise words.source.error(denied[fact], "the same fact stands above without 'not'.")
+        raise words.source.error(denied[fact], "the same fact is given above without 'not'.")
     return tuple(facts), numbers
 
 
 def _value(words: HddlNames, each: HddlList, numbers: dict[Term, int | float]) -> None:
     if len(each) != 3:
-        raise words.source.error(each.at, "a value is written (= (fuel t1) 10).")
+        raise words.source.error(each.at, "a value must be written (= (fuel t1) 10).")
     target = form(words.source, each[1], "a function")
     try:
         value = parse_number(str(word(words.source, each[2], "a number")))
@@ -370,11 +370,11 @@ def _value(words: HddlNames, each: HddlList, numbers: dict[Term, int | float]) -
         raise words.source.error(each.at, f"{each[2]} is not a number; functions with other values are not supported.")
     if target.head == TOTAL_COST and len(target) == 1:
         if value != 0:
-            raise words.source.error(each.at, "the total cost begins with 0.")
+            raise words.source.error(each.at, "the total cost must start at 0.")
         return
     fluent = words.term(target, words.functions, "function", {})
     if numbers.setdefault(fluent, value) != value:
-        raise words.source.error(each.at, f"this function has a value already: {numbers[fluent]}.")
+        raise words.source.error(each.at, f"this function already has a value: {numbers[fluent]}.")
 
 
 def _refuse_metric(source: HddlText, given: HddlList | None) -> None:

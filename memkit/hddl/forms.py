@@ -140,12 +140,12 @@ def _bracket(source: HddlText, stack: list[HddlList], bracket: str, at: int) -> 
 
 def _only(source: HddlText, top: HddlList) -> HddlList:
     if not top:
-        raise source.error(0, "the file is empty. A domain begins with (define (domain NAME).")
+        raise source.error(0, "the file is empty. A domain starts with (define (domain NAME).")
     first = top[0]
     if not isinstance(first, HddlList) or first.head != "define":
-        raise source.error(first.at, "a file begins with (define (domain NAME) or (define (problem NAME).")
+        raise source.error(first.at, "a file must start with (define (domain NAME) or (define (problem NAME).")
     if len(top) > 1:
-        raise source.error(top[1].at, "something follows the end of the definition. Is a ')' too many before it?")
+        raise source.error(top[1].at, "there is text after the end of the definition. Is there an extra ')' before it?")
     return first
 
 
@@ -153,7 +153,7 @@ def word(source: HddlText, part: Part, what: str) -> HddlWord:
     """Return a part that must be a word."""
     if isinstance(part, HddlWord):
         return part
-    raise source.error(part.at, f"here stands a list where {what} is expected.")
+    raise source.error(part.at, f"found a list where {what} is expected.")
 
 
 def words_of(part: Part) -> Iterator[HddlWord]:
@@ -169,7 +169,7 @@ def form(source: HddlText, part: Part, what: str) -> HddlList:
     """Return a part that must be a list."""
     if isinstance(part, HddlList):
         return part
-    raise source.error(part.at, f"here stands '{part}' where {what} is expected, in brackets.")
+    raise source.error(part.at, f"found '{part}' where {what} is expected, in parentheses.")
 
 
 def sections(source: HddlText, parts: list[Part], known: tuple[str, ...], what: str) -> dict[str, HddlList]:
@@ -184,7 +184,7 @@ def sections(source: HddlText, parts: list[Part], known: tuple[str, ...], what: 
         if value is None:
             raise source.error(key.at, f"nothing follows {key}.")
         if key.key in found:
-            raise source.error(key.at, f"{key} stands here for the second time.")
+            raise source.error(key.at, f"duplicate {key}.")
         found[key.key] = form(source, value, f"what belongs to {key}")
     return found
 
@@ -204,7 +204,7 @@ def read_notes(source: HddlText, given: HddlList, known: tuple[str, ...]) -> dic
         key, _, value = note[2:].partition(":")
         key = key.strip()
         if key not in known:
-            raise source.error(note.at, f"';@' begins a note of memkit, and here is none of {', '.join(known)}.")
+            raise source.error(note.at, f"';@' starts a note for memkit, which must be one of {', '.join(known)}.")
         found[key] = _noted(source, note, key, value)
     return found
 

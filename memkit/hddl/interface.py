@@ -96,10 +96,10 @@ def read_steps(text: str, *, name: str) -> list[Term]:
         if words[0] in ("root", _END):
             return steps
         if not words[0].rstrip(":").isdigit() or len(words) < 2:
-            message = f"'{line.strip():.40}' is not a step. Between ==> and root stand lines like '2 go home shop'."
+            message = f"'{line.strip():.40}' is not a step. Between ==> and root, lines look like '2 go home shop'."
             raise UsageError(f"{name}:{number}: {message}", path=name, line=number)
         steps.append(tuple(words[1:]))
-    raise UsageError(f"{name}: behind ==> stands neither 'root' nor '<==', so the plan may be cut short.", path=name)
+    raise UsageError(f"{name}: neither 'root' nor '<==' follows ==>, so the plan may be truncated.", path=name)
 
 
 def spelled_as(steps: Sequence[Step], domain: Domain, problem: Problem) -> list[Step]:

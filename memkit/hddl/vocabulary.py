@@ -50,7 +50,9 @@ class Types:
             others = [other for other in self.above if other != spelled and spelled not in self._chain(other)]
             near = [] if name.key in known else get_close_matches(spelled, others, n=1, cutoff=_NEARLY)
             if near:
-                message = f"the type {name} is declared and used nowhere else. Did you mean {near[0]}? Else declare it."
+                message = (
+                    f"the type {name} is declared and used nowhere else. Did you mean {near[0]}? Otherwise declare it."
+                )
                 raise self._source.error(name.at, message)
 
     def take(self, above: Mapping[str, str]) -> None:
@@ -120,8 +122,8 @@ class Types:
             if len(parents) != 1 or name.lower() in self._spelled:
                 raise self._source.error(
                     kind.at,
-                    f"{' and '.join(members)} do not stand side by side below one type, so that no type is exactly "
-                    "both. Declare a type above them, and use it here.",
+                    f"{' and '.join(members)} do not have the same direct supertype, so no type is exactly both. "
+                    "Declare a type above them, and use it here.",
                 )
             self.above[name] = parents.pop()
             self.above.update(dict.fromkeys(members, name))
@@ -150,14 +152,14 @@ class HddlNames:
     def declare(self, table: dict[str, tuple[str, int]], name: HddlWord, width: int, what: str) -> str:
         """Add a name to one of the tables, each once."""
         if name.key in table:
-            raise self.source.error(name.at, f"the {what} {name} is declared for the second time.")
+            raise self.source.error(name.at, f"the {what} {name} is declared twice.")
         table[name.key] = (str(name), width)
         return str(name)
 
     def term(self, given: HddlList, table: Mapping[str, tuple[str, int]], what: str, variables: Variables) -> Term:
         """Return a declared name with the right number of arguments."""
         if not given:
-            raise self.source.error(given.at, f"here stands () where a {what} is expected.")
+            raise self.source.error(given.at, f"found () where a {what} is expected.")
         name = word(self.source, given[0], f"a {what}")
         known = table.get(name.key)
         if known is None:
@@ -203,7 +205,7 @@ class HddlNames:
         """Add the objects of a typed list; a repeated declaration must have the same type."""
         for name, kind in self.typed(given[1:]):
             if name.startswith("?"):
-                raise self.source.error(name.at, f"{name} is a variable, and an object is expected here.")
+                raise self.source.error(name.at, f"{name} is a variable, but an object is expected here.")
             spelled = self.objects.setdefault(name.key, str(name))
             if objects.setdefault(spelled, kind) != kind:
                 raise self.source.error(name.at, f"the object {name} has two types: {objects[spelled]} and {kind}.")
@@ -224,7 +226,7 @@ def typed_groups(source: HddlText, parts: Sequence[Part]) -> Iterator[tuple[list
             continue
         kind = next(rest, None)
         if kind is None or not names:
-            raise source.error(part.at, "a '-' stands between names and their type: ?from ?to - place.")
+            raise source.error(part.at, "a '-' must be between names and their type: ?from ?to - place.")
         yield names, kind
         names = []
     if names:

@@ -49,7 +49,7 @@ def name_text(name: object) -> str:
     if isinstance(name, str) and _NAME.fullmatch(name) and name.lower() not in _RESERVED:
         return name
     raise UsageError(
-        f"{name!r:.60} is not a name in HDDL: one word, not one of HDDL's own, without brackets, quotes and ';'."
+        f"{name!r:.60} is not a name in HDDL: one word, not a keyword of HDDL, without parentheses, quotes or ';'."
     )
 
 
@@ -264,7 +264,7 @@ def _narrowest(domain: Domain, method: Method, name: str) -> str:
 
 def _action(operator: Operator, costs: bool) -> Iterator[str]:
     if operator.any_arguments:
-        raise UsageError(f"The operator {operator.name} takes whatever arguments it gets. Declare its parameters.")
+        raise UsageError(f"The operator {operator.name} takes any arguments. Declare its parameters.")
     yield f"  (:action {name_text(operator.name)}"
     notes = {"description": operator.description, "tool": operator.tool, "arguments": dict(operator.arguments)}
     yield from _notes({**notes, "idempotent": operator.idempotent}, "    ")
@@ -340,4 +340,6 @@ def _refuse_twins(names: Sequence[str], what: str) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if seen.setdefault(name.lower(), name) != name:
-            raise UsageError(f"HDDL does not tell {seen[name.lower()]} from {name} among the {what}. Rename one.")
+            raise UsageError(
+                f"HDDL ignores case, so {seen[name.lower()]} and {name} among the {what} are the same. Rename one."
+            )

@@ -86,7 +86,7 @@ class MemkitMemoryService(BaseMemoryService):
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Retire one memory; ``memkit memory erase`` removes all of a user's."""
         if memory_id is None:
-            raise UsageError("Which memory? Give memory_id; all of a user's go by: memkit memory erase --user U.")
+            raise UsageError("Give memory_id. To delete all of a user's memory: memkit memory erase --user U.")
         await asyncio.to_thread(self.plug.forget, self.plug.of(user_id), memory_id)
 
     def _found(self, app: str, user: str, query: str) -> list[Hit]:

@@ -188,7 +188,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         if path in files or not path:
             raise ToolError(f"File {command.path} already exists")
         if any(name.startswith(f"{path}/") for name in files) or any(path.startswith(f"{name}/") for name in files):
-            raise ToolError(f"{command.path} cannot be a file: a folder of that name, or a file in its way, is there.")
+            raise ToolError(f"{command.path} cannot be a file: a folder of that name, or a file in its path, exists.")
         _require_text(file_text=command.file_text)
         self._carried_out(lambda: self._memories.write(path, None, command.file_text))
         return f"File created successfully at: {command.path}"
@@ -256,7 +256,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"The path {command.old_path} does not exist")
         fixed = [name for name in (*moved, new) if name.partition("/")[0] in (CORE, RECORDS)]
         if fixed:
-            raise ToolError(f"{ROOT}/{fixed[0]} is memkit's own view: its place cannot change. Edit what it says.")
+            raise ToolError(f"{ROOT}/{fixed[0]} is memkit's own view and cannot be moved. Edit its content.")
         for name, text in moved.items():
             self._carried_out(lambda name=name, text=text: self._moved(name, new + name[len(old) :], text))
         return f"Successfully renamed {command.old_path} to {command.new_path}"
@@ -396,7 +396,7 @@ def _checked(path: str) -> str:
     hidden = ESCAPED.search(plain) or "\\" in plain or any(unicodedata.category(char)[0] == "C" for char in path)
     if hidden or any(part in (".", "..") for part in parts) or "" in parts[1:] or len(path) > LONGEST:
         raise ToolError(
-            f"Path {path[:80]!r} is no path below {ROOT}: no '..', escapes, backslashes or hidden characters."
+            f"Path {path[:80]!r} is not a path below {ROOT} without '..', escapes, backslashes or hidden characters."
         )
     return "/".join(parts)
 

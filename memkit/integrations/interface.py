@@ -57,7 +57,7 @@ class Plug:
             StoreNotFound: The folder is not a store.
         """
         if taint not in (None, CLEAN):
-            raise UsageError(f"taint is 'clean' or left out, not {taint!r:.60}.")
+            raise UsageError(f"taint must be 'clean' or left out, not {taint!r:.60}.")
         self._is_own = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else open_store(store)
         self.name = name
@@ -160,7 +160,7 @@ class Plug:
                 said = archive.events_about(record.id, user_id=user)
                 if all(event.session_id == session for event in said):
                     own = self.origin(user)._replace(session_id=session, taint=())
-                    archive.mark("forget", record.id, own, reason="what it was drawn from was taken back")
+                    archive.mark("forget", record.id, own, reason="its source was taken back")
                     self.store.note_write()
 
     def _offered(self, user: str, offer: Callable[[ArchivalStore, Origin], Decision]) -> Decision:
@@ -209,7 +209,7 @@ def require_admitted(decisions: Sequence[Decision], user: str) -> None:
     """Raise ``Refused`` if anything was refused or waits for a person: the caller gets no decision to look at."""
     for decision in decisions:
         if decision.decision == "quarantined":
-            waits = Reason(HELD_BACK, f"It is held back for a person: memkit memory approve {decision.id}.")
+            waits = Reason(HELD_BACK, f"It waits for a person: memkit memory approve {decision.id}.")
             raise Refused((*decision.reasons, waits))
         if decision.decision == "refused":
             raise refusal(decision.reasons, user)

@@ -196,9 +196,7 @@ class MemkitStore(BaseStore):
         """Execute operations: reads see the state before, and of two puts at one key the last one counts."""
         try:
             if self._loop is not None and asyncio.get_running_loop() is self._loop:
-                raise asyncio.InvalidStateError(
-                    "This would keep the event loop waiting: await store.abatch(…) or aput."
-                )
+                raise asyncio.InvalidStateError("This would block the event loop: await store.abatch(…) or aput.")
         except RuntimeError:
             pass
         return self._carried_out(ops)
@@ -263,7 +261,7 @@ class MemkitStore(BaseStore):
         as_of = normal_time(str(wanted.pop(AS_OF))) if AS_OF in wanted else None
         for key in wanted:
             if not FILTER_KEY.fullmatch(key):
-                raise ValueError(f"Invalid filter key: {key!r:.80}. It has letters, digits, '_', '-' and '.' alone.")
+                raise ValueError(f"Invalid filter key: {key!r:.80}. Use only letters, digits, '_', '-' and '.'.")
         below = Below(_space(op.namespace_prefix), wanted)
         users, most = self._users(op.namespace_prefix), op.offset + op.limit
         if op.query and self.embeddings is not None and as_of is None:
@@ -426,15 +424,15 @@ def _checked(op: Op) -> Op:
     """Return an operation with a valid namespace; raise ``InvalidNamespaceError`` for any other."""
     if isinstance(namespace := op.namespace if isinstance(op, GetOp | PutOp) else _prefix(op), str):
         # A string is a sequence of its letters, and the first of them would be the user.
-        raise InvalidNamespaceError(f"A namespace is a tuple of texts. Write ({namespace!r:.80},).")
+        raise InvalidNamespaceError(f"A namespace must be a tuple of strings. Write ({namespace!r:.80},).")
     validate_op_namespace(op)
     if isinstance(op, SearchOp) and (op.limit < 0 or op.offset < 0):
-        raise UsageError(f"limit and offset of a search count from 0: {min(op.limit, op.offset)} is below.")
+        raise UsageError(f"limit and offset of a search must be 0 or more, not {min(op.limit, op.offset)}.")
     if isinstance(op, GetOp | PutOp):
         if not op.namespace:
             raise InvalidNamespaceError("Namespace cannot be empty.")
         if not isinstance(op.key, str):
-            raise UsageError(f"The key of an item is a text, not {type(op.key).__name__}.")
+            raise UsageError(f"The key of an item must be a string, not {type(op.key).__name__}.")
     return op
 
 
@@ -527,7 +525,7 @@ def _holds(value: Any, operator: str, expected: Any) -> bool:
     if operator == "$ne":
         return not _same(value, expected)
     if operator not in ORDERED:
-        raise ValueError(f"Unsupported operator: {operator!r:.40}. There are $eq, $ne, {', '.join(ORDERED)}, {AS_OF}.")
+        raise ValueError(f"Unsupported operator: {operator!r:.40}. Supported: $eq, $ne, {', '.join(ORDERED)}, {AS_OF}.")
     numbers = isinstance(value, int | float) and isinstance(expected, int | float)
     texts = isinstance(value, str) and isinstance(expected, str)
     return (numbers or texts) and ORDERED[operator](value, expected)

@@ -205,7 +205,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep each namespace's latest checkpoint and what it is rebuilt from; or nothing (``delete``)."""
         if strategy not in ("keep_latest", "delete"):
-            raise ValueError(f"There is no strategy {strategy!r:.40}: keep_latest or delete.")
+            raise ValueError(f"Unknown strategy {strategy!r:.40}: use keep_latest or delete.")
         for thread_id in thread_ids:
             if strategy == "delete":
                 self.delete_thread(thread_id)

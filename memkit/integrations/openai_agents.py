@@ -86,7 +86,7 @@ class MemkitSession:
             taint: ``clean`` if the host's model reads nothing written by strangers.
         """
         if not isinstance(session_id, str):
-            raise UsageError(f"A session is named by a string; {session_id!r:.60} is none.")
+            raise UsageError(f"session_id must be a string, not {session_id!r:.60}.")
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
         self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
@@ -110,7 +110,7 @@ class MemkitSession:
         """
         for item in items:
             if not isinstance(item, Mapping):
-                raise UsageError(f"An item of a session is a dictionary; {item!r:.60} is none.")
+                raise UsageError(f"An item of a session must be a dictionary, not {item!r:.60}.")
         if items:
             await _settled(lambda: self._add([dict(cast("dict[str, Any]", item)) for item in items]))
 

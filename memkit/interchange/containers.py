@@ -28,7 +28,7 @@ def numbered_objects(file: BinaryIO) -> Iterator[Line]:
         number += 1
         if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
             size = len(line) + _rest_of_line(file)
-            yield number, Reason("too_long", f"The line has {size:,} bytes; {LONGEST_LINE:,} is the most.")
+            yield number, Reason("too_long", f"The line has {size:,} bytes; the limit is {LONGEST_LINE:,}.")
             continue
         text = line.removeprefix(BOM) if number == 1 else line
         if text.strip():
@@ -41,7 +41,7 @@ def parsed_object(text: bytes) -> Mapping[str, JSON] | Reason:
         value = parsed(text)
     except ValueError as error:
         return Reason("schema", str(error))
-    return value if isinstance(value, dict) else Reason("schema", "The line is JSON and not an object.")
+    return value if isinstance(value, dict) else Reason("schema", "The line is JSON but not an object.")
 
 
 def parsed(text: bytes) -> Any:
@@ -51,7 +51,7 @@ def parsed(text: bytes) -> Any:
     except UnicodeDecodeError:
         raise ValueError("The text is not UTF-8.") from None
     except RecursionError:
-        raise ValueError("The text is not JSON that anybody wrote: it is nested too deeply.") from None
+        raise ValueError("The JSON is nested too deeply.") from None
     except ValueError as error:
         raise ValueError(f"The text is not JSON: {error}.") from None
 
@@ -84,7 +84,7 @@ def objects(source: ImportSource, *lists: str) -> Iterator[Line]:
         others = [value for value in document.values() if isinstance(value, list)]
         document = named[0] if named else others[0] if len(others) == 1 else None
     if not isinstance(document, list):
-        raise UsageError(f"{source.name} holds no list of memories.")
+        raise UsageError(f"{source.name} has no list of memories.")
     for number, entry in enumerate(document, 1):
         yield number, entry if isinstance(entry, dict) else Reason("schema", f"Entry {number} is not an object.")
 
@@ -109,14 +109,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         # Which of the two counts depends on the parser, so a checker with another parser could be bypassed.
-        raise ValueError("a key stands in one object twice")
+        raise ValueError("an object has the same key twice")
     return found
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError("a number is larger than any that can be kept")
+        raise ValueError("a number is too large to be stored")
     return value
 
 

@@ -45,7 +45,9 @@ def format_of(source: ImportSource) -> str:
     """Return the detected format of a file or folder; raise ``UsageError`` if there is none."""
     found = _by_shape(source)
     if found is None:
-        raise UsageError(f"{source.name} shows no format. Name it with --format: {', '.join(FORMATS)}.")
+        raise UsageError(
+            f"The format of {source.name} was not recognised. Name it with --format: {', '.join(FORMATS)}."
+        )
     return found
 
 

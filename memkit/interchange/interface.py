@@ -139,7 +139,7 @@ def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool
 def _problem(data: Mapping[str, JSON], wishes: Wishes) -> Reason | None:
     absent = [key for key in ("text", "user_id") if data.get(key) is None]
     if absent:
-        named = " --user says whose it is." if absent == ["user_id"] else ""
+        named = " Give --user." if absent == ["user_id"] else ""
         return Reason("schema", f"A memory needs {' and '.join(absent)}.{named}")
     reserved = [key for key in RESERVED if key in data]
     if reserved:
@@ -147,13 +147,13 @@ def _problem(data: Mapping[str, JSON], wishes: Wishes) -> Reason | None:
     own_id = data.get("id")
     problems = field_problems(data)
     if not problems and own_id is not None and not ID.fullmatch(str(own_id)):
-        problems = ["id is not letters, digits and . _ : - alone, at most 128 of them."]
+        problems = ["id may have only letters, digits and . _ : -, at most 128 of them."]
     if not problems:
         problems = _unwritable(data)
     if problems:
         return Reason("schema", masked(problems[0]))
     if wishes.user is not None and data["user_id"] != wishes.user:
-        return Reason("other_user", "The line is about another user than the one it is imported for.")
+        return Reason("other_user", "The line is about a different user than the one it is imported for.")
     return None
 
 
@@ -163,5 +163,5 @@ def _unwritable(data: Mapping[str, JSON]) -> list[str]:
     except (TypeError, ValueError, RecursionError) as error:
         return [f"This cannot be written as JSON: {error}."]
     if size > MAX_LINE_BYTES:
-        return [f"The memory has {size:,} bytes with all its fields; {MAX_LINE_BYTES:,} is the most."]
+        return [f"The memory has {size:,} bytes with all its fields; the limit is {MAX_LINE_BYTES:,}."]
     return []

@@ -24,8 +24,8 @@ def read_langgraph(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
     """
     if wishes.user is None and wishes.user_label is None:
         raise UsageError(
-            "Whose are these items? Say which label of their namespace is the user with --user-label N (the first "
-            "is 1), or name the one user they all belong to with --user."
+            "The user of these items is unknown. Give --user-label N if a label of their namespace is the user (the "
+            "first is 1), or --user if they all belong to one."
         )
     labelled = wishes.user_label is None and _names_users(source, str(wishes.user))
     for number, entry in _items(source):
@@ -56,11 +56,11 @@ def _memory(number: int, entry: Mapping[str, JSON], wishes: Wishes, *, labelled:
     if owner is None:
         message = "Its namespace does not name the user it is imported for."
         if wishes.user_label is not None:
-            message = f"Its namespace has {len(labels)} labels, and no label {wishes.user_label}."
+            message = f"Its namespace has {len(labels)} labels, so no label {wishes.user_label}."
         return Unfit(number, (Reason("other_user", message),))
     text, rest = _text_of(value, wishes)
     if text is None:
-        message = "Its value holds no text that is known as one. Name its key with --map text=KEY."
+        message = "No text was found in its value. Name its key with --map text=KEY."
         return Unfit(number, (Reason("schema", message),))
     data: dict[str, Any] = {
         "text": text, "user_id": owner, "created_at": entry.get("created_at"), "valid_until": entry.get("expires_at"),

@@ -17,14 +17,14 @@ from memkit.interchange.interface import ImportSource, Item, Passed, Wishes
 from memkit.interchange.markdown import Bullet, memory, pages, read_lists
 
 LEFT = {
-    "messages": "Conversations are no facts.",
+    "messages": "Conversations are not facts.",
     "tools": "Tools are code: they are neither stored nor run.",
-    "tool_exec_environment_variables": "They may hold secrets and were not read.",
-    "files": "Files are no memories of a user.",
-    "sources": "Sources are no memories of a user.",
-    "mcp_servers": "Servers are no memories of a user.",
-    "groups": "Groups are no memories of a user.",
-    "skills": "Skills are no facts: write them with memkit skill new.",
+    "tool_exec_environment_variables": "They may contain secrets and were not read.",
+    "files": "Files are not a user's memories.",
+    "sources": "Sources are not a user's memories.",
+    "mcp_servers": "Servers are not a user's memories.",
+    "groups": "Groups are not a user's memories.",
+    "skills": "Skills are not facts: write them with memkit skill new.",
 }
 NOT_OF_THE_USER = ("persona", "system", "skills", "tool_usage_rules")
 """Labels of blocks that say what the agent is or does."""
@@ -37,7 +37,7 @@ def read_letta(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         return
     document = whole_document(source)
     if not isinstance(document, dict) or not ({"agents", "blocks", "core_memory"} & document.keys()):
-        raise UsageError(f"{source.name} is no agent file: it has neither agents nor core_memory.")
+        raise UsageError(f"{source.name} is not an agent file: it has neither agents nor core_memory.")
     for place, block in enumerate(_blocks(document), 1):
         yield from _block(place, block, wishes)
     yield from _left(document)

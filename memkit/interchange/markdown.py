@@ -132,7 +132,7 @@ def read_markdown(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         first = lists.paragraphs[0].line
         yield Passed("paragraph", "Only bullets are memories.", line=first, count=len(lists.paragraphs))
     if lists.code:
-        yield Passed("block of code", "Code is no memory.", count=lists.code)
+        yield Passed("block of code", "Code is not a memory.", count=lists.code)
 
 
 def memory(bullet: Bullet, wishes: Wishes, *, source_url: str, tags: Sequence[str] = ()) -> Item:
@@ -150,9 +150,9 @@ def decoded(name: str, data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError(f"{name} is not a text in UTF-8.") from None
+        raise UsageError(f"{name} is not UTF-8 text.") from None
     if "\0" in text:
-        raise UsageError(f"{name} is not a text: it holds bytes of zero.")
+        raise UsageError(f"{name} is not text: it contains zero bytes.")
     return text
 
 
@@ -184,13 +184,13 @@ def pages(source: ImportSource) -> Iterator[FolderPage | Passed]:
             place = path.relative_to(source.path).as_posix()
             seen += 1
             if seen > MOST_FILES:
-                raise UsageError(f"{source.name} holds more than {MOST_FILES:,} files. Is it the right folder?")
+                raise UsageError(f"{source.name} contains more than {MOST_FILES:,} files. Is it the right folder?")
             if path.is_symlink() or not path.is_file():
-                yield Passed(place, "A link is not followed.")
+                yield Passed(place, "Links are not followed.")
             elif path.suffix == ".md":
                 yield _page(place, _text(path))
         for linked in [name for name in folders if (Path(folder) / name).is_symlink()]:
-            yield Passed(linked, "A link is not followed.")
+            yield Passed(linked, "Links are not followed.")
 
 
 def _text(path: Path) -> str:
@@ -224,7 +224,7 @@ def read_claude(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         if isinstance(page, Passed):
             yield page
         elif page.name.rpartition("/")[2] in INSTRUCTIONS:
-            why = "It holds instructions, which are no facts: draft a skill or a policy from it."
+            why = "It contains instructions, not facts: draft a skill or a policy from it."
             yield Passed(page.name, why)
         else:
             yield from _memories(page, wishes)
@@ -236,13 +236,13 @@ def _memories(page: FolderPage, wishes: Wishes) -> Iterator[Item]:
     tags = [page.fields[key] for key in ("name", "type") if page.fields.get(key)]
     for bullet in lists.bullets or ([] if is_index else lists.paragraphs):
         if INCLUDE.match(bullet.text):
-            yield Passed(f"reference in {page.name}", "A reference is not followed.", line=bullet.line)
+            yield Passed(f"reference in {page.name}", "References are not followed.", line=bullet.line)
         elif is_index and POINTER.match(bullet.text):
-            yield Passed(f"entry of {page.name}", "It names a topic, which is read by itself.", line=bullet.line)
+            yield Passed(f"entry of {page.name}", "It names a topic, which is read separately.", line=bullet.line)
         else:
             yield memory(bullet, wishes, source_url=f"claude:{page.name}", tags=tags)
     left = len(lists.paragraphs) if lists.bullets or is_index else 0
     if left:
-        yield Passed(f"paragraph of {page.name}", "Beside bullets, running text is no memory.", count=left)
+        yield Passed(f"paragraph of {page.name}", "In a file with bullets, other text is not a memory.", count=left)
     if lists.code:
-        yield Passed(f"block of code in {page.name}", "Code is no memory.", count=lists.code)
+        yield Passed(f"block of code in {page.name}", "Code is not a memory.", count=lists.code)

@@ -60,4 +60,4 @@ def _history(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
             entry = {"id": memory_id, "memory": versions[-1][1], "created_at": versions[0][4]}
             yield _memory(number, entry, replace(wishes, names={}))
     if gone:
-        yield Passed("deleted memory", "Mem0 was told to delete it; it does not come back.", count=gone)
+        yield Passed("deleted memory", "It was deleted in Mem0, so it is not imported.", count=gone)

@@ -111,13 +111,13 @@ class MachineState:
 def problem(user_id: str, line: Line) -> Reason | None:
     """Return what prevents a line about this machine's part from being restored."""
     if line.get("user_id") != user_id:
-        return Reason("other_user", f"The line is about another user than {user_id!r:.60}.")
+        return Reason("other_user", f"The line is about a different user than {user_id!r:.60}.")
     wrong = [key for key, fits in SHAPES[str(line["op"])].items() if not fits(line.get(key))]
     if wrong:
-        return Reason("schema", f"{wrong[0]} is missing or not what it should be.")
+        return Reason("schema", f"{wrong[0]} is missing or malformed.")
     fields = line.get("fields")
     if line["op"] in ("audit", "checkpoint") and isinstance(fields, Mapping) and fields.get("user_id") != user_id:
-        return Reason("other_user", f"The line is about another user than {user_id!r:.60}.")
+        return Reason("other_user", f"The line is about a different user than {user_id!r:.60}.")
     return None
 
 
@@ -171,10 +171,10 @@ Events = Mapping[str, list[Event]]
 
 OURS = (*OPERATIONS, *KINDS)
 ENDED = {
-    "rejected": "It was rejected where it comes from.",
-    "retired": "It was retired where it comes from.",
-    "superseded": "Another took its place where it comes from.",
-    "quarantined": "It was in quarantine where it comes from. Approve it there, or bring everything with --restore.",
+    "rejected": "It was rejected in the store it comes from.",
+    "retired": "It was retired in the store it comes from.",
+    "superseded": "It was superseded in the store it comes from.",
+    "quarantined": "It was quarantined in the store it comes from. Approve it there, or use --restore for everything.",
 }
 
 
@@ -189,7 +189,7 @@ def read_memkit(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
             elif "op" not in data:
                 yield _present(number, data, events, wishes)
     for what, count in sorted(passed.items()):
-        yield Passed(what, "Only --restore brings it back.", count=count)
+        yield Passed(what, "Only --restore imports it.", count=count)
 
 
 def _events_of(lines: Iterator[tuple[int, Mapping[str, JSON] | Reason]]) -> tuple[Events, Counter[str]]:

@@ -50,7 +50,7 @@ def read_csv(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
     column = wishes.names.get("text") or next((lowered[one] for one in TEXT_COLUMNS if one in lowered), None)
     if column not in columns:
         raise UsageError(
-            f"{source.name} has no column of texts among {', '.join(columns) or 'none'}. Say --map text=COLUMN."
+            f"{source.name} has no known text column (columns: {', '.join(columns) or 'none'}). Give --map text=COLUMN."
         )
     names = {ours: wishes.names.get(ours) or lowered.get(ours) for ours in KNOWN}
     name = source.path.name if source.path else "stdin"

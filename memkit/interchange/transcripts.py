@@ -63,13 +63,13 @@ def _conversations(source: ImportSource, key: str) -> Iterator[Mapping[str, Any]
     if source.path is not None and source.path.is_dir():
         path = source.path / FILE
         if not path.is_file():
-            raise UsageError(f"{source.name} holds no {FILE}. Unpack the export, and name its folder.")
+            raise UsageError(f"{source.name} has no {FILE}. Unpack the export, and name its folder.")
         source = ImportSource(str(path), path)
     document = whole_document(source)
     listed = document if isinstance(document, list) else [document]
     found = [one for one in listed if isinstance(one, Mapping) and key in one]
     if not found and listed:
-        raise UsageError(f"{source.name} holds no conversation: none of its entries has {key!r}.")
+        raise UsageError(f"{source.name} has no conversation: none of its entries has {key!r}.")
     yield from found
 
 
@@ -88,9 +88,9 @@ def _untaken_secrets(text: str) -> int:
 
 def _left(answered: int, secret: int) -> Iterator[Item]:
     if answered:
-        yield Passed("message", "Only what the user said is taken.", count=answered)
+        yield Passed("message", "Only what the user said is imported.", count=answered)
     if secret:
-        yield Passed("sentence", "It holds a secret, such as a password, and no secret is kept.", count=secret)
+        yield Passed("sentence", "It contains a secret, such as a password, and secrets are not kept.", count=secret)
 
 
 def _at(message: Mapping[str, Any], *keys: str) -> Any:

@@ -49,7 +49,7 @@ def apply_suppressions(
             ]
             kept = [finding for finding in kept if finding not in hit]
             if not hit and code in chosen:
-                message = f"Nothing on line {comment.covers} is a finding of {code}. Remove the suppression."
+                message = f"There is no finding of {code} on line {comment.covers}. Remove the suppression."
                 edit = TextEdit(comment.start, comment.end, "") if len(comment.codes) == 1 else None
                 about.append(Finding("MKY012", message, path, comment.line, comment.column, edit))
     return kept + [finding for finding in about if finding.code in chosen]
@@ -102,7 +102,7 @@ def _problem(comment: Suppression, known: Sequence[str]) -> str:
         if code in ("MKY011", "MKY012"):
             return f"{code} is about suppressions and cannot be suppressed."
     if not comment.reason:
-        return "Say why: # memkit: ignore[CODE] reason. Without a reason the finding stays."
+        return "Give a reason: # memkit: ignore[CODE] reason. Without one the finding stays."
     return ""
 
 
@@ -120,8 +120,8 @@ def load_baseline(path: Path) -> Known:
     except OSError as error:
         raise UsageError(f"The baseline {path} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError, RecursionError):
-        hint = "Make one with 'memkit lint --output-format json > FILE'."
-        raise UsageError(f"The baseline {path} is no report of memkit lint. {hint}") from None
+        hint = "Create one with 'memkit lint --output-format json > FILE'."
+        raise UsageError(f"The baseline {path} is not a report of memkit lint. {hint}") from None
 
 
 def without_known(report: LintReport, known: Known) -> LintReport:

@@ -50,7 +50,7 @@ def store_above(path: Path) -> Path:
     for folder in (path, *path.parents):
         if (folder / MANIFEST).is_file():
             return folder
-    raise StoreFault(f"{path} lies in no store: no {MANIFEST} there or above.")
+    raise StoreFault(f"{path} is not in a store: no {MANIFEST} there or above.")
 
 
 def source_at(path: Path, root: Path) -> SourceFile | None:

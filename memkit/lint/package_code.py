@@ -65,7 +65,7 @@ def _in_code(code: str, language: str) -> Iterator[tuple[int, str, str, str, str
     for span, number, severity, message, shown in signs_in(code, SIGNS):
         yield span[0], number, severity, message, shown
     for start, end in islice(_told_from_elsewhere(code), 3):
-        yield start, "MKS113", "error", "This runs what somebody elsewhere tells it.", one_line(code[start:end], 80)
+        yield start, "MKS113", "error", "This runs what somebody elsewhere sends.", one_line(code[start:end], 80)
     if language in ("sh", "bash", "shell", "zsh", "console", "terminal", "shellscript"):
         yield from _in_shell(code)
     for place, command in configured_commands(code, language):

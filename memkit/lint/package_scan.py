@@ -130,10 +130,12 @@ def _sorted(found: Iterable[PackageFinding]) -> list[PackageFinding]:
 def _about_name(file: PackageFile) -> Iterator[PackageFinding]:
     if any(is_unsafe(char) for char in file.path):
         shown = "".join("?" if is_unsafe(char) else char for char in file.path)
-        yield PackageFinding("MKS102", "error", shown, 1, "The file's name has characters that nobody sees.")
+        yield PackageFinding("MKS102", "error", shown, 1, "The file name has invisible characters.")
     program = file.content.startswith(_PROGRAMS) and _DOCUMENT.search(file.path)
     if program or _DOUBLE.search(file.path):
-        yield PackageFinding("MKS117", "error", file.path, 1, "The name says a document and the file is a program.")
+        yield PackageFinding(
+            "MKS117", "error", file.path, 1, "The name is that of a document, but the file is a program."
+        )
 
 
 def _unread(file: PackageFile) -> PackageFinding:
@@ -145,7 +147,7 @@ def _too_long(file: PackageFile) -> PackageFinding:
     """Return the finding about a text that is searched only in part: nobody reads a program that long."""
     program = PurePosixPath(file.path).suffix.lower() in _CODE or file.content.startswith(b"#!")
     told = f"Only its first {_HEAD:,} and last {_TAIL:,} characters were searched"
-    message = f"{told}, and a program so long is reviewed by nobody." if program else f"{told}."
+    message = f"{told}; nobody reviews a program this long." if program else f"{told}."
     return PackageFinding("MKS118", "error" if program else "warning", file.path, 1, message)
 
 
@@ -308,7 +310,7 @@ def _in_text(file: PackageFile, text: str, subject: _Subject) -> Iterator[Packag
     hooks = npm_hooks(text) if name == "package.json" else []
     for hook in hooks:
         if re.search(r"https?://|\bcurl\b|\bwget\b|\bnode\s+-e\b", hook.code):
-            told = "What npm runs by itself at an install speaks to the network."
+            told = "A script that npm runs at install uses the network."
             yield PackageFinding("MKS105", "error", path, line_of(text, hook.start), told, one_line(hook.code, 80))
     read_by_agents = is_document(path, text) or PurePosixPath(name).suffix in _DATA
     for span, code, severity, message, shown in signs_in(text, IN_PROSE) if read_by_agents else ():
@@ -428,7 +430,7 @@ def _flow(path: str, text: str, taken: re.Match[str], other: str) -> PackageFind
         "error",
         path,
         line,
-        f"This takes what is private ({one_line(taken.group(), 40)}){where} over the network.",
+        f"This sends private data ({one_line(taken.group(), 40)}){where} over the network.",
         one_line(taken.group(), 80),
     )
 
@@ -468,7 +470,7 @@ def _promises(texts: list[tuple[PackageFile, str]]) -> Iterator[PackageFinding]:
                         "error",
                         other.path,
                         line_of(code, place),
-                        f"The description promises {one_line(said.group(), 40)!r}, and this {does}.",
+                        f"The description promises {one_line(said.group(), 40)!r}, but this {does}.",
                         one_line(done.group(), 80),
                     )
                     break

@@ -74,8 +74,8 @@ def _summary(report: LintReport) -> str:
 
 
 def _baseline(report: LintReport) -> str:
-    known = f" The baseline left out {report.known}." if report.known else ""
-    gone = f" {report.gone} of the baseline are gone: take them out with --update-baseline." if report.gone else ""
+    known = f" The baseline hides {report.known}." if report.known else ""
+    gone = f" {report.gone} of the baseline are gone: remove them with --update-baseline." if report.gone else ""
     return known + gone
 
 

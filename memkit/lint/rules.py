@@ -60,7 +60,7 @@ def check_beginnings(prefixes: Iterable[str]) -> None:
     for prefix in prefixes:
         if not prefix or not any(code.startswith(prefix) for code in RULES):
             families = sorted({code[:3] for code in RULES})
-            raise UsageError(f"No rule begins with {prefix!r}.{suggestion(prefix, [*RULES, *families])}")
+            raise UsageError(f"No rule starts with {prefix!r}.{suggestion(prefix, [*RULES, *families])}")
 
 
 def check_file(source: SourceFile, content: bytes) -> Checked:

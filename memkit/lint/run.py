@@ -142,7 +142,7 @@ def chosen_rules(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> Rule
 
         check_beginnings([*chosen.select, *chosen.ignore])
         if not any(code in chosen for code in RULES):
-            raise UsageError("No rule is left: --ignore takes away all that --select names.")
+            raise UsageError("No rule is left: --ignore removes everything in --select.")
     return chosen
 
 
@@ -176,9 +176,7 @@ def lint(
         UsageError: There is no commit ``since``.
     """
     if not sources:
-        raise StoreFault(
-            "There is nothing to check: no skill, policy, domain, archive or memkit.yaml in what was named."
-        )
+        raise StoreFault("Nothing to check: no skill, policy, domain, archive or memkit.yaml in the given paths.")
     findings: list[Finding] = []
     for root in dict.fromkeys(source.root for source in sources):
         given = [source for source in sources if source.root == root]
@@ -418,8 +416,8 @@ def _file_of(source: SourceFile, content: bytes, kept: list[Any]) -> Checked:
 def _not_to_read(source: SourceFile) -> Finding | None:
     """Return why a file is not even opened."""
     if not lies_inside(source):
-        return Finding("MKY009", "This is a symbolic link to something outside of the store.", source.path, 1)
+        return Finding("MKY009", "This is a symbolic link to something outside the store.", source.path, 1)
     if source.kind == "other":
-        message = "This file is not read. Name it *.yaml and put it directly into its folder."
+        message = "This file is not read. Name it *.yaml and put it directly in its folder."
         return Finding("MKY010", message, source.path, 1)
     return None

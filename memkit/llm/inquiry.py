@@ -95,8 +95,8 @@ def readable(vendor: ModelVendor) -> Iterator[None]:
 def malformed(vendor: ModelVendor, what: str) -> Unserved:
     """Return the error for an answer that does not follow the protocol."""
     return Unserved(
-        f"{vendor.shown} answered in a form that is not its protocol's ({what}). "
-        f"Check {vendor.address}{_version_hint(vendor).removesuffix(',')}."
+        f"The answer of {vendor.shown} does not follow its protocol ({what}). Check "
+        f"{vendor.address}{_version_hint(vendor).removesuffix(',')}."
     )
 
 
@@ -150,9 +150,11 @@ def _refused(error: Exception, status: int, vendor: ModelVendor, model: str) -> 
     code = f"{said} {_body(error).get('code', '')} {_body(error).get('type', '')}"
     told, key = f"{where} answered with HTTP {status}: {said}", vendor.key or "no variable"
     if status == 401 and not vendor.key:
-        return Unserved(f"{where} wants a key, and none is sent: memkit setup --key-variable NAME says where it is.")
+        return Unserved(
+            f"{where} requires a key, but none was sent: name its variable with memkit setup --key-variable NAME."
+        )
     if status == 401:
-        return Unserved(f"{where} does not accept the key in {vendor.key}. Put a valid one there.")
+        return Unserved(f"{where} does not accept the key in {vendor.key}. Set a valid one.")
     if status == 402 or (status < 500 and NO_CREDIT.search(code)):
         return Unserved(f"{told} The account behind {key} has no quota or credit left: check its billing.")
     if status in (403, 451):
@@ -162,15 +164,15 @@ def _refused(error: Exception, status: int, vendor: ModelVendor, model: str) -> 
         return Unserved(f"{told} Check {vendor.address}{_version_hint(vendor)} and --model (now {model}).")
     if status in (400, 413, 422) and (status == 413 or TOO_MUCH.search(code)):
         return Unserved(
-            f"{told} The prompt is more than {model} takes: lower context.max_tokens in memkit.yaml (or set "
+            f"{told} The prompt is too long for {model}: lower context.max_tokens in memkit.yaml (or set "
             "MEMKIT_CONTEXT_MAX_TOKENS), or choose a model with a larger context."
         )
     if status in (400, 422) and NO_TOOLS.search(code):
         return Unserved(
-            f"{told} The agent works with tools: let the server take them, or choose a model that can call them."
+            f"{told} The agent needs tools: enable them on the server, or choose a model that can call them."
         )
     if status == 407:
-        return Unserved(f"{told} The proxy in the environment wants a name and password.")
+        return Unserved(f"{told} The proxy in the environment requires a name and password.")
     again = status in PASSING and _header(error, "x-should-retry") != "false"
     return Unserved(told, again=again, wait=_wait(error) if again else None)
 
@@ -194,23 +196,23 @@ def _unreachable(error: Exception, vendor: ModelVendor) -> Unserved:
     where, host = vendor.shown, urlsplit(vendor.where).hostname
     check = f"Check {vendor.address} and the network."
     if names & {"ProxyError", "SOCKSError"}:
-        return Unserved(f"The proxy in the environment did not let us through to {where}. Check it, or set NO_PROXY.")
+        return Unserved(f"The proxy in the environment refused the connection to {where}. Check it, or set NO_PROXY.")
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return Unserved(
-                f"The certificate of {host} cannot be verified ({cause.verify_message}). If an authority of your own "
-                "signed it, name its file in SSL_CERT_FILE."
+                f"The certificate of {host} cannot be verified ({cause.verify_message}). If your own authority signed "
+                "it, name its file in SSL_CERT_FILE."
             )
         if isinstance(cause, ssl.SSLError):
-            return Unserved(f"{where} cannot be spoken to over TLS ({cause.reason}). {check} Or is it http://?")
+            return Unserved(f"TLS to {where} failed ({cause.reason}). {check} Or is it http://?")
         if isinstance(cause, socket.gaierror):
             passing = cause.errno == socket.EAI_AGAIN
-            return Unserved(f"There is no address for the name {host}. {check}", again=passing)
+            return Unserved(f"The name {host} cannot be resolved. {check}", again=passing)
         if isinstance(cause, ConnectionRefusedError):
             said = f"{where} cannot be reached: nothing listens there. Start the server, or check {vendor.address}."
             return Unserved(said, again=True)
     if names & {"LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "TooManyRedirects"}:
-        return Unserved(f"{where} cannot be asked ({type(error).__name__}). {check}")
+        return Unserved(f"The request to {where} failed ({type(error).__name__}). {check}")
     return Unserved(f"{where} cannot be reached, or the connection broke off. {check}", again=True)
 
 
@@ -265,7 +267,7 @@ def _reason(error: Exception, vendor: ModelVendor) -> str:
     text = " ".join(vendor.masked(str(said)).split())
     if text.startswith("<") or "<html" in text.lower():
         return "(a web page instead of an answer)"
-    text = re.sub(r"^Error code: \d+( - )?", "", text) or "(without a word)"
+    text = re.sub(r"^Error code: \d+( - )?", "", text) or "(without a message)"
     text = text if len(text) <= WORDS else f"{text[: WORDS - 1]}…"
     return text if text.endswith((".", "!", "?", "…", ")")) else f"{text}."
 
@@ -405,7 +407,7 @@ class VendorModel(ABC):
     def _told(self, fault: Unserved, requests: int) -> Unserved:
         """Return the error with the number of attempts, and the wait that the server requests."""
         more = f" Asked {requests} times." if requests > 1 else ""
-        more += f" It wants to be asked again in {fault.wait:.0f} s." if fault.wait and fault.again else ""
+        more += f" It asks to retry in {fault.wait:.0f} s." if fault.wait and fault.again else ""
         told = Unserved(f"{fault}{more}", again=fault.again, wait=fault.wait)
         told.usage, told.status = fault.usage, fault.status
         return told

@@ -129,15 +129,15 @@ def require_provider(name: str) -> None:
     """Raise ``UsageError`` if there is no provider of this name."""
     if name not in PROVIDERS:
         if name in SERVERS:
-            raise UsageError(f"{name} is a server of your own: 'memkit setup --provider {name}' makes it this store's.")
+            raise UsageError(f"{name} is your own server: 'memkit setup --provider {name}' sets it for this store.")
         close = "openai" if name.startswith("gpt") else "anthropic" if name.startswith("claude") else ""
         import difflib
 
         close = close or next(iter(difflib.get_close_matches(name, [*PROVIDERS, *SERVERS], n=1)), "")
         hint = f" Did you mean '{close}'?" if close else ""
         raise UsageError(
-            f"There is no provider {name!r:.60}.{hint} There are {', '.join(PROVIDERS)}; 'memkit setup' knows "
-            f"{', '.join(SERVERS)} too."
+            f"There is no provider {name!r:.60}.{hint} Choose from {', '.join(PROVIDERS)}; 'memkit setup' also knows "
+            f"{', '.join(SERVERS)}."
         )
 
 

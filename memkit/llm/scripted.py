@@ -61,7 +61,7 @@ class ScriptedModel:
             raise UsageError(f"There is no script {path}.")
         data = load_yaml(path).data
         if not isinstance(data, list):
-            raise UsageError(f"{path} must hold a list of answers, each {SHAPE}.", path=str(path))
+            raise UsageError(f"{path} must contain a list of answers, each {SHAPE}.", path=str(path))
         return cls(data, str(path))
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
@@ -72,7 +72,7 @@ class ScriptedModel:
         """Return the same as ``complete``, and pass the text to ``say`` word by word."""
         if self._next >= len(self._answers):
             raise ScriptExhausted(
-                f"{self._name} has {len(self._answers)} answers and a further one was asked for. Add one to the list."
+                f"{self._name} has {len(self._answers)} answers, but another one was requested. Add one to the list."
             )
         self._next += 1
         played = self._answers[self._next - 1]

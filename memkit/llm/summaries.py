@@ -56,7 +56,7 @@ class Retelling(RecordQuestion):
 
     def __call__(self, records: Sequence[Record]) -> str | None:
         """Return one sentence per line, or None if the model gave no acceptable answer."""
-        refusal = "The model's summary was refused, and the records' own words were taken instead"
+        refusal = "The model's summary was refused, and the records' own words were used instead"
         return self._answer(ASK, records, lambda *given: "\n".join(checked_sentences(*given)), refusal)
 
 
@@ -75,7 +75,7 @@ class Concluding(RecordQuestion):
     def __call__(self, topic: str, records: Sequence[Record]) -> str | None:
         """Return one sentence, or None if the model gave no acceptable answer."""
         asked = f"{CONCLUDE}\n\nThe topic, as data: {json.dumps(topic, ensure_ascii=False)}"
-        refusal = "The model's conclusion was refused, and the rules' was taken instead"
+        refusal = "The model's conclusion was refused, and the rules' was used instead"
         return self._answer(asked, records, lambda answer, texts: checked_conclusion(answer, topic, texts), refusal)
 
 
@@ -94,9 +94,9 @@ def checked_conclusion(answer: str, topic: str, texts: Mapping[str, str]) -> str
         raise ValueError(f"it names {len(invented)} parents that it was not shown.")
     said = " ".join([*(texts[id] for id in parents), topic])
     if not set(NUMBER.findall(text)) <= set(NUMBER.findall(said)):
-        raise ValueError("it holds a number that no parent holds.")
+        raise ValueError("it contains a number that no parent contains.")
     if not _is_drawn_from(text, said):
-        raise ValueError("it holds a name that no parent holds, or says mostly what none says.")
+        raise ValueError("it contains a name that no parent contains, or mostly says what none says.")
     return text.strip()
 
 
@@ -116,7 +116,7 @@ def checked_sentences(answer: str, texts: Mapping[str, str]) -> list[str]:
     """
     items = _object_of(answer).get("sentences")
     if not isinstance(items, list) or not 0 < len(items) <= len(texts):
-        raise ValueError("it is no list of sentences that is shorter than what it tells.")
+        raise ValueError("it is not a list of sentences shorter than the records.")
     found = list(_sentences(items, texts))
     if missing := texts.keys() - {id for _, cites in found for id in cites}:
         raise ValueError(f"it leaves out {len(missing)} of {len(texts)} records.")
@@ -144,9 +144,9 @@ def _sentences(items: Sequence[Any], texts: Mapping[str, str]) -> Iterator[tuple
             raise ValueError("a sentence does not cite records that it was shown.")
         told = {number for id in cites for number in NUMBER.findall(texts[id])}
         if not set(NUMBER.findall(text)) <= told:
-            raise ValueError("a sentence holds a number that no record holds that it cites.")
+            raise ValueError("a sentence contains a number that no cited record contains.")
         if not _is_drawn_from(text, " ".join(texts[id] for id in cites)):
-            raise ValueError("a sentence holds a name, or says mostly what no record says that it cites.")
+            raise ValueError("a sentence contains a name, or mostly says something, that no cited record contains.")
         yield text.strip(), cites
 
 
@@ -170,7 +170,7 @@ def contradictions_by(opened: Callable[[], Model]) -> Contradicts:
         try:
             answer = model().complete([Message(role="user", content=f"{QUESTION}\n\n{data}")], [])
         except (MemkitError, LoopError, OSError) as error:
-            raise UnreadableAnswer(f"The model could not be asked: {type(error).__name__}.") from None
+            raise UnreadableAnswer(f"The request to the model failed: {type(error).__name__}.") from None
         return [number - 1 for number in _numbers(answer.text, len(others))]
 
     return contradicted
@@ -182,5 +182,5 @@ def _numbers(answer: str, most: int) -> list[int]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, list) or not all(type(number) is int and 1 <= number <= most for number in found):
-        raise UnreadableAnswer("The model's answer is no list of numbers of statements.")
+        raise UnreadableAnswer("The model's answer is not a list of statement numbers.")
     return sorted(set(found))

@@ -58,7 +58,7 @@ class ModelVendor:
             usable = False
         if given and not (usable and given.isascii() and given.isprintable()):
             shown = SECRET_PARTS.sub("", given)
-            raise EnvironmentFault(f"{self.address}={shown!r:.80} is no address. Write one like https://host/v1.")
+            raise EnvironmentFault(f"{self.address}={shown!r:.80} is not an address. Write one like https://host/v1.")
         return given or self.home
 
     @property
@@ -84,11 +84,11 @@ class ModelVendor:
         """
         if self.key and not self.secret:
             raise EnvironmentFault(
-                f"{self.key} is not set. Put the vendor's key into the environment, or name a server of your own: "
-                "memkit setup."
+                f"{self.key} is not set. Put the vendor's key in the environment, or name your own server: memkit "
+                "setup."
             )
         if not (self.secret.isascii() and self.secret.isprintable()):
-            raise EnvironmentFault(f"{self.key} holds characters that no key has. Copy it again.")
+            raise EnvironmentFault(f"{self.key} contains characters that no key has. Copy it again.")
         made = getattr(self.sdk, name)
         check_proxies()
         return made(
@@ -128,15 +128,15 @@ def check_proxies() -> None:
             continue
         kind = urlsplit(address if "://" in address else f"http://{address}").scheme
         if kind not in ("http", "https", "socks5", "socks5h"):
-            raise EnvironmentFault(f"The proxy in {scheme.upper()}_PROXY is of the kind {kind!r:.20}, which is none.")
+            raise EnvironmentFault(f"The proxy in {scheme.upper()}_PROXY has the unknown scheme {kind!r:.20}.")
         if kind.startswith("socks") and find_spec("socksio") is None:
-            raise MissingExtra(f"The proxy in {scheme.upper()}_PROXY speaks SOCKS: pip install socksio, or unset it.")
+            raise MissingExtra(f"The proxy in {scheme.upper()}_PROXY uses SOCKS: pip install socksio, or unset it.")
 
 
 def no_argument(provider: str, argument: str) -> None:
     """Raise ``UsageError`` if an argument follows the colon of a provider that takes none."""
     if argument:
-        raise UsageError(f"The provider {provider} takes no argument, and got {argument!r}. Name a model with --model.")
+        raise UsageError(f"The provider {provider} takes no argument, but got {argument!r}. Name a model with --model.")
 
 
 # A timer that nothing delays, neither a slow name server nor a server that only sends keep-alives.

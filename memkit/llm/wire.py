@@ -185,7 +185,7 @@ def whole_characters(text: str) -> str:
 def text_of(given: Any) -> str:
     """Return a text that may be missing; raise ``TypeError`` for anything else."""
     if given is not None and not isinstance(given, str):
-        raise TypeError(f"{type(given).__name__} in the place of text")
+        raise TypeError(f"{type(given).__name__} instead of text")
     return given or ""
 
 

@@ -54,8 +54,8 @@ def require_own(folder: Path) -> None:
     compiled = folder.parent / COMPILED
     if not folder.exists() and compiled.is_file():
         raise UsageError(
-            f"{folder.parent} is a generated project: its own agent judges, by {COMPILED}. "
-            "Policies are read in the store that it was made of."
+            f"{folder.parent} is a generated project: its agent uses {COMPILED}. Policies are read in the store it "
+            "was generated from."
         )
 
 
@@ -109,7 +109,7 @@ def get_policy(policies: list[PolicyFile], name: str) -> PolicyFile:
     if name not in known:
         from memkit.store.schema import suggestion
 
-        near = suggestion(name, list(known)) or " 'memkit policy list' names those there are."
+        near = suggestion(name, list(known)) or " 'memkit policy list' lists all."
         raise NotFound(f"There is no policy {name!r}.{near}")
     return known[name]
 
@@ -126,7 +126,7 @@ def policy_findings(document: Document, stem: str) -> list[SchemaFinding]:
     findings = check(document.data, load_schema("policy"))
     name = document.data.get("name") if isinstance(document.data, dict) else None
     if isinstance(name, str) and name != stem and NAME.fullmatch(name):
-        message = f"The policy is named {name!r}, and its file {stem!r}. Give both one name."
+        message = f"The policy is named {name!r}, but its file {stem!r}. Give both the same name."
         findings.append(SchemaFinding("name", ("name",), message))
     faults = {fault.path: _sentence(fault.message) for fault in policy_faults(document.data)}
     if not findings:
@@ -237,7 +237,10 @@ class LiveGuard:
         """Return whether the policies in force lost their folder: moving it away must not lift them all."""
         gone = bool(self._in_force.policies) and not self._folder.is_dir()
         if gone and not self._missed:
-            self._tell(f"The policies stay as they were, because {self._folder.name}/ is gone. Empty it to have none.")
+            self._tell(
+                f"Keeping the policies as they were, because {self._folder.name}/ is gone. To have none, leave it "
+                "empty."
+            )
         self._missed = gone
         return gone
 
@@ -256,4 +259,4 @@ def name_set(held: PoliciesInForce, git: Git) -> str:
         changed = git.status("policies")
     except EnvironmentFault:
         return count
-    return f"{count} of commit {commit or 'none'}{', with changes that are in no commit' if changed else ''}"
+    return f"{count} of commit {commit or 'none'}{', with uncommitted changes' if changed else ''}"

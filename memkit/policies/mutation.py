@@ -128,9 +128,9 @@ def _in_match(match: Any, path: KeyPath) -> Iterator[Change]:
 def _in_keys(match: Mapping[str, Any], path: KeyPath) -> Iterator[Change]:
     for key, condition in match.items():
         if len(match) > 1:
-            yield "removed", (*path, key), f"{key} is not looked at", _GONE
+            yield "removed", (*path, key), f"{key} is ignored", _GONE
         elif key != "tool":  # without its only clause it would match any call of any tool
-            yield "removed", path, f"{key} is not looked at", {"tool": "*"}
+            yield "removed", path, f"{key} is ignored", {"tool": "*"}
         yield "flipped", (*path, key), f"{key} must not be so", {"not": condition}
         yield from _in_condition(condition, (*path, key))
 

@@ -68,7 +68,7 @@ def _yaml_rows(document: Document, name: str, default: str | None) -> Iterator[T
     for index, row in enumerate(document.data.get("rows", ())):
         line = document.position(("rows", index))[0]
         if len(row) != len(columns):
-            raise _fault(name, line, f"the row has {len(row)} cells, and there are {len(columns)} columns")
+            raise _fault(name, line, f"the row has {len(row)} cells, but there are {len(columns)} columns")
         cells = {column: cell for column, cell in zip(columns, row, strict=True) if cell is not None}
         yield _row(cells, document.data.get("call", {}), default, ("rows", index), (name, line))
 
@@ -81,11 +81,11 @@ def _read_csv(path: Path, name: str) -> Iterator[TableCase]:
         for index, row in enumerate(reader):
             line = reader.line_num
             if "" in row or None in row.values():
-                raise _fault(name, line, f"the row has not as many cells as there are columns, {len(columns)}")
+                raise _fault(name, line, f"the row does not have {len(columns)} cells, one per column")
             cells = dict(_typed(column, cell, (name, line)) for column, cell in row.items() if cell)
             yield _row(cells, {}, None, ("rows", index), (name, line))
     except csv.Error as error:
-        raise _fault(name, reader.line_num or 1, f"it is no CSV: {error}") from error
+        raise _fault(name, reader.line_num or 1, f"it is not CSV: {error}") from error
 
 
 def _csv_text(path: Path, name: str) -> str:
@@ -94,12 +94,12 @@ def _csv_text(path: Path, name: str) -> str:
     except (OSError, ValueError) as error:
         raise _fault(name, 1, why_not(error).rstrip(".")) from error
     if len(data) > MAX_BYTES:
-        raise _fault(name, 1, f"it has more than {MAX_BYTES:,} bytes; part the table")
+        raise _fault(name, 1, f"it has more than {MAX_BYTES:,} bytes; split the table")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _fault(name, line, "it is no UTF-8") from error
+        raise _fault(name, line, "it is not UTF-8") from error
     if marker := conflict_marker(text):
         raise _fault(name, text.count("\n", 0, marker.start()) + 1, UNSETTLED.format(marker=marker[0]).rstrip("."))
     return text
@@ -112,7 +112,7 @@ def _check_columns(columns: Sequence[str], name: str) -> None:
             known = f"{', '.join(_OWN_COLUMNS)}, args.<name>, context.<name>"
             raise _fault(name, 1, f"unknown column {column!r}; known are {known}")
     if "expect" not in columns or len(set(columns)) < len(columns):
-        raise _fault(name, 1, "the first line names the columns, each once, 'expect' among them")
+        raise _fault(name, 1, "the first line must name the columns, each once, including 'expect'")
 
 
 def _typed(column: str, cell: str, place: tuple[str, int]) -> tuple[str, Any]:
@@ -122,7 +122,7 @@ def _typed(column: str, cell: str, place: tuple[str, int]) -> tuple[str, Any]:
     try:
         return column.removesuffix(":"), json.loads(cell)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise _fault(*place, f"what stands under {column!r} is not JSON: {error}") from None
+        raise _fault(*place, f"the value in column {column!r} is not JSON: {error}") from None
 
 
 def _row(

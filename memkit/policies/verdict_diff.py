@@ -81,7 +81,7 @@ def policies_at(git: Git, revision: str) -> PolicySet:
     files = [entry for entry in objects.tree(commit, FOLDER) if _FILE.fullmatch(entry.path)]
     for entry in files:
         if entry.mode not in (REGULAR, _EXECUTABLE):
-            raise UsageError(f"{entry.path} at {revision} is a link, and only the files of a commit are read.")
+            raise UsageError(f"{entry.path} at {revision} is a link; only files of a commit are read.")
     contents = objects.read_many(entry.id for entry in files)
     read = [read_policy(contents[entry.id], name=f"{entry.path} at {revision}", path=entry.path) for entry in files]
     return PolicySet(revision, [policy.data for policy in read], commit)

@@ -33,7 +33,7 @@ _FILE = "journal.json"
 _NEW, _OLD, _FILES, _NEEDLES = "git", "old", "files", "needles"
 NOTHING_FOUND = "nothing_found"
 """The key that says whether only others, such as a server's operator, can have something left."""
-UNPROVEN = "An erasure was carried out and is not proven. Run 'memkit memory erase' for the same user again."
+UNPROVEN = "An erasure was carried out but not proven. Run 'memkit memory erase' for the same user again."
 _MARK = "memkit-erasure"
 """In the new repository, to tell it from the old one after the exchange."""
 _LOCK, _OURS = "index.lock", b"memkit memory erase"
@@ -87,7 +87,7 @@ class ErasureJournal:
             replacements = tuple(ReplacedFile(**item) for item in data.get("replacements", ()))
             return ErasureIntent(data.get("above"), replacements, data.get("owed", {}))
         except (TypeError, AttributeError):
-            raise JournalRefused(f"{self._path} does not read as one.") from None
+            raise JournalRefused(f"{self._path} is not a valid journal.") from None
 
     @property
     def new_repository(self) -> Path:
@@ -183,7 +183,7 @@ class ErasureJournal:
             return self._store
         folders = (self._store, *self._store.parents)
         if type(intent.above) is not int or not 0 <= intent.above < len(folders):
-            raise JournalRefused(f"The store lies in no repository that is {intent.above!r} folders above it.")
+            raise JournalRefused(f"There is no repository {intent.above!r} folders above the store.")
         top = folders[intent.above]
         nearer = any(os.path.lexists(folder / ".git") for folder in folders[: intent.above])
         was_killed_between_two_renames = not os.path.lexists(top / ".git") and (self.folder / _OLD).is_dir()
@@ -220,14 +220,14 @@ class ErasureJournal:
         """Return the file of a replacement; raise ``JournalRefused`` for one that no erasure of ours means."""
         named, staged = replacement.path, replacement.staged
         if not isinstance(named, str) or not (staged is None or (isinstance(staged, str) and staged.isdecimal())):
-            raise JournalRefused(f"{replacement} is none.")
+            raise JournalRefused(f"{replacement} is malformed.")
         parts = named.split("/")
         if {"", ".", ".."} & set(parts) or ".git" in map(str.casefold, parts):
-            raise JournalRefused(f"{named!r} is no path of the work tree.")
+            raise JournalRefused(f"{named!r} is not a path in the work tree.")
         path = top.joinpath(*parts)
         behind = next((place for place in path.parents if top in place.parents and _bars(place)), None)
         if behind is not None:
-            raise JournalRefused(f"{named!r} lies behind {behind}, which is no folder.")
+            raise JournalRefused(f"{named!r} is below {behind}, which is not a folder.")
         if staged is None and _is_folder(path) and MACHINE not in parts:
             raise JournalRefused(f"{named!r} is a folder.")
         return path
@@ -292,8 +292,8 @@ class Unproven:
             return FiledMarks.read(path, self.folder)
         except (OSError, ValueError) as error:
             raise EnvironmentFault(
-                f"What an earlier erasure still has to look for cannot be read: {error}. Take {path} from a backup; or "
-                f"delete {path.with_suffix('.*')}, and what was removed before is no longer looked for."
+                f"The list of what an earlier erasure still has to check cannot be read: {error}. Restore {path} from "
+                f"a backup; or delete {path.with_suffix('.*')}, and what was removed before is no longer checked."
             ) from None
 
     def keep(self, owed: Mapping[str, Any], marks: FiledMarks | Path) -> None:
@@ -363,7 +363,9 @@ def resume(store: Path) -> str | None:
     except StoreLocked:
         return None
     except JournalRefused as error:
-        return f"An interrupted erasure was not finished. {error} It lies in {journal.set_aside()}. Start it again."
+        return (
+            f"An interrupted erasure was not finished. {error} It was moved to {journal.set_aside()}. Start it again."
+        )
     return None
 
 
@@ -381,7 +383,9 @@ def _hold(git_folder: Path) -> None:
     try:
         descriptor = os.open(git_folder / _LOCK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     except FileExistsError:
-        raise EnvironmentFault(f"Another git is at work in {git_folder}. Try again. Nothing was changed.") from None
+        raise EnvironmentFault(
+            f"Another git process is running in {git_folder}. Try again. Nothing was changed."
+        ) from None
     os.write(descriptor, _OURS)
     os.close(descriptor)
 

@@ -56,7 +56,7 @@ class KeyRing:
         """Return the folder of all stores' keys; raise ``UsageError`` if it would be inside this store."""
         home = self._home or keys_home()
         if home.resolve().is_relative_to(self._root.resolve()):
-            raise UsageError(f"{home} lies inside of the store {self._root}, where git would take the keys along.")
+            raise UsageError(f"{home} is inside the store {self._root}, so git would track the keys.")
         return home
 
     @property
@@ -86,13 +86,13 @@ class KeyRing:
     def require_use(self) -> None:
         """Raise ``NotTrusted`` if the keys here are withheld from this clone."""
         if self.is_withheld():
-            Trust(self._root).require(f"This store names keys ({self.key_id}) that were not made in this clone")
+            Trust(self._root).require(f"This store names keys ({self.key_id}) that were not created in this clone")
 
     def remedy(self) -> str:
         """Return why text stays sealed, as a sentence without its subject, and what to do."""
         if self.is_withheld():
-            return "the keys on this machine are those of another clone. 'memkit trust' lets this one use them."
-        return "the key is not here. 'memkit key import FILE' brings it."
+            return "the keys on this machine belong to another clone. 'memkit trust' lets this one use them."
+        return "the key is not on this machine. Import it: memkit key import FILE"
 
     def marks(self) -> tuple[Path, ...]:
         """Return the paths that change when a key is added or removed: their folder, and this clone's permission."""
@@ -165,11 +165,11 @@ class KeyRing:
             EnvironmentFault: Another key of this name is here, which stays as it is.
         """
         if len(key) != SIZE or not (name == STORE or _MARK.fullmatch(name)):
-            raise UsageError(f"{name!r:.80} with {len(key)} bytes is no key of a store.")
+            raise UsageError(f"{name!r:.80} with {len(key)} bytes is not a key of a store.")
         with self._locked():
             present = self._kept(name)
             if present is not None and not hmac.compare_digest(present, key):
-                raise EnvironmentFault(f"Another key {name!r} is here, and it stays as it is.")
+                raise EnvironmentFault(f"A different key {name!r} already exists here. It was left unchanged.")
             if name == STORE and self.key_id is not None and (present is not None or not self._users()):
                 allow_keys(self._root, self.key_id)
             self.require_use()
@@ -180,7 +180,7 @@ class KeyRing:
     def adopt(self, key_id: str) -> None:
         """Take over the key_id of another clone for a store without one; raise ``UsageError`` for an invalid name."""
         if not KEY_ID.fullmatch(key_id):
-            raise UsageError(f"{key_id!r:.80} cannot name the keys of a store.")
+            raise UsageError(f"{key_id!r:.80} is not a valid key id.")
         with self._locked():
             if self.key_id is None:
                 self._name(key_id)
@@ -201,8 +201,8 @@ class KeyRing:
         if self.key_id is not None:
             self.require_use()
             raise KeysElsewhere(
-                f"The keys of this store ({self.key_id}) are not in {self.home}. Bring them from where they were made: "
-                "'memkit key export FILE' there, 'memkit key import FILE' here."
+                f"The keys of this store ({self.key_id}) are not in {self.home}. Copy them from where they were "
+                "created: 'memkit key export FILE' there, 'memkit key import FILE' here."
             )
         key_id, key = os.urandom(10).hex(), os.urandom(SIZE)
         # The key comes first: a key_id without keys would mean "made on another machine".

@@ -139,8 +139,8 @@ class Repository:
         found = []
         if any((self.folder / "worktrees").glob("*")):
             found.append(
-                "Linked worktrees are open, each with an index and a history of its own that could keep the text. "
-                "Remove them ('git worktree list', 'git worktree remove PATH', 'git worktree prune')."
+                "There are linked worktrees, each with its own index and history that could keep the text. Remove "
+                "them ('git worktree list', 'git worktree remove PATH', 'git worktree prune')."
             )
         if any((self.folder / "objects" / "info" / name).exists() for name in ("alternates", "http-alternates")):
             found.append(
@@ -153,11 +153,11 @@ class Repository:
         if promised or self._setting("extensions.partialClone") or any(self.folder.glob("objects/pack/*.promisor")):
             found.append("The clone is partial: objects it lacks cannot be cleaned. Use a full clone.")
         if self._setting("core.worktree"):
-            found.append("core.worktree is set, so the files of the repository lie elsewhere. Unset it.")
+            found.append("core.worktree is set, so the repository's files are elsewhere. Unset it.")
         if self._setting("extensions.refStorage") not in ("", "files"):
-            found.append("The refs are not kept as files (extensions.refStorage). Migrate them: 'git refs migrate'.")
+            found.append("The refs are not stored as files (extensions.refStorage). Migrate them: 'git refs migrate'.")
         if (self.folder / "info" / "grafts").exists():
-            found.append("Grafts pretend another history (.git/info/grafts). Remove them.")
+            found.append("Grafts alter the history (.git/info/grafts). Remove them.")
         return found
 
     def _reasons_of_state(self) -> list[str]:
@@ -165,7 +165,9 @@ class Repository:
                  if (self.folder / name).exists()]  # fmt: skip
         locks = [path.name for path in self.folder.glob("*.lock")]
         if locks:
-            found.append(f"Another git is at work here, or left {locks[0]} behind. Wait for it, or delete the file.")
+            found.append(
+                f"Another git process is running here, or left {locks[0]} behind. Wait for it, or delete the file."
+            )
         elif not found and self._listed("ls-files", "-u", "-z"):
             found.append("Files are unmerged. Resolve the conflict and stage them first.")
         return found
@@ -179,7 +181,7 @@ def repository_of(store: Path) -> Repository | None:
             return Repository(folder, dot_git)
         if dot_git.exists() or dot_git.is_symlink():
             raise EnvironmentFault(
-                f"{dot_git} is no folder: {folder} is a linked worktree or a submodule, whose history lies elsewhere. "
-                "Erase in the main repository. Nothing was changed."
+                f"{dot_git} is not a folder: {folder} is a linked worktree or a submodule, whose history is "
+                "elsewhere. Erase in the main repository. Nothing was changed."
             )
     return None

@@ -424,20 +424,21 @@ def holds_messages(path: Path) -> bool:
 
 
 METHOD = (
-    "Every object of the history that held something was made anew, beside the old repository, and took its place.",
-    f"Then every object, ref and file was read again for runs of {RUN} letters, values and the name out of what was"
-    " removed, in UTF-8, UTF-16, JSON escapes, base64, hex and URL encoding, and inside of zlib and gzip.",
+    "Every object of the history that contained erased text was rewritten beside the old repository, which the result "
+    "replaced.",
+    f"Then every object, ref and file was searched for runs of {RUN} letters, values and the name from what was "
+    "removed, in UTF-8, UTF-16, JSON escapes, base64, hex and URL encoding, and inside zlib and gzip.",
 )
 NOT_SCANNED = (
     "backups, snapshots and copies of this folder made elsewhere",
     "free blocks of the disk: an SSD may keep what was deleted until it reuses the block",
-    "virtual environments, node_modules; other repositories and large files (lfs) are named where there are any",
-    "who wrote commits and tags: names of authors are kept, unless they quote a text",
-    "the keyed digests that this clone keeps of what is still to be proven, until it is",
+    "virtual environments, node_modules; other repositories and large files (lfs) are named if there are any",
+    "authors of commits and tags: their names are kept, unless they quote a text",
+    "the keyed digests that this clone keeps of what is not proven yet",
 )
 
 
-WENT_WITH_KEY = "it only ever had the texts sealed, and their key is destroyed; dates and the user's name stay there"
+WENT_WITH_KEY = "it only ever had sealed texts, and their key is destroyed; dates and the user's name stay there"
 
 
 def person_digest(key: bytes, user_id: str) -> str:
@@ -491,13 +492,11 @@ class Certificate:
 def require_place(out: Path, work_tree: Path | None, *, ignored: bool) -> None:
     """Raise ``UsageError`` unless a certificate can be written to ``out``: new, and not where git would add it."""
     if out.exists():
-        raise UsageError(f"{out} exists already. Give --out a new file.")
+        raise UsageError(f"{out} already exists. Give --out a new file.")
     if not out.parent.is_dir():
-        raise UsageError(f"{out.parent} is no folder. Make it, or give --out another place.")
+        raise UsageError(f"{out.parent} is not a folder. Create it, or choose another --out.")
     if work_tree is not None and out.resolve().is_relative_to(work_tree.resolve()) and not ignored:
-        raise UsageError(
-            f"{out} lies inside of {work_tree}, where git would take the certificate in. Write it outside."
-        )
+        raise UsageError(f"{out} is inside {work_tree}, so git would track the certificate. Write it outside.")
 
 
 def as_text(data: Mapping[str, Any]) -> str:

@@ -93,7 +93,7 @@ class KeySealer:
             return data
         if lock.mark != mark:
             if self._is_of_another_user(mark):
-                raise SealDamaged("The sealed text is that of another user: it was moved to this line.")
+                raise SealDamaged("The sealed text belongs to another user: it was moved to this line.")
             return data
         return self._opened(data, lock, content)
 
@@ -110,7 +110,9 @@ class KeySealer:
             sealed = b64decode(content, validate=True)
             hidden = lock.cipher.decrypt(sealed[:NONCE], sealed[NONCE:], _bound(clear))
         except (InvalidTag, ValueError):
-            raise SealDamaged("The seal does not fit the line: one of them was changed after it was written.") from None
+            raise SealDamaged(
+                "The seal does not match the line: one of them was changed after it was written."
+            ) from None
         return clear | cast("dict[str, JSON]", DECODER.decode(hidden.decode()))
 
     def _lock(self, user_id: str, *, create: bool = False) -> Lock | None:
@@ -214,9 +216,9 @@ def decrypted(content: bytes, passphrase: str) -> tuple[str, dict[str, bytes]]:
         cost = {name: int(head["kdf"][name]) for name in COST}
         key_id = str(head["key_id"])
     except (KeyError, TypeError, ValueError):
-        raise UsageError("This is no export of keys: parts of it are missing or damaged.") from None
+        raise UsageError("This is not a key export: parts of it are missing or damaged.") from None
     if any(not 0 < cost[name] <= MOST[name] for name in MOST) or cost["n"] & (cost["n"] - 1) or len(nonce) != NONCE:
-        raise UsageError("This is no export of keys: what it asks of scrypt or AES is out of bounds.")
+        raise UsageError("This is not a key export: its scrypt or AES parameters are out of range.")
     cipher = _cipher(passphrase, salt, cost)
     from cryptography.exceptions import InvalidTag
 
@@ -224,9 +226,7 @@ def decrypted(content: bytes, passphrase: str) -> tuple[str, dict[str, bytes]]:
         keys = json.loads(cipher.decrypt(nonce, sealed, encode_data(head).encode()))
         return key_id, {name: bytes.fromhex(key) for name, key in keys.items()}
     except InvalidTag:
-        raise NegativeAnswer(
-            "The passphrase does not open the file, or the file was changed. Nothing was imported."
-        ) from None
+        raise NegativeAnswer("The passphrase is wrong, or the file was changed. Nothing was imported.") from None
 
 
 def _parsed(content: bytes) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         head = None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise UsageError("This is no export of keys. 'memkit key export FILE' writes one.")
+        raise UsageError("This is not a key export. 'memkit key export FILE' writes one.")
     if head.get("version") != EXPORT_VERSION:
         raise UsageError(
             f"This export has version {head.get('version')!r:.20}, and this memkit reads {EXPORT_VERSION}."
@@ -289,9 +289,11 @@ def examined_keys(ring: KeyRing) -> ErasureFinding:
     try:
         folder = ring.folder
         if folder is None:
-            return ErasureFinding("keys", True, "none yet: the first one is made when it is needed")
+            return ErasureFinding("keys", True, "none yet: the first one is created when needed")
         if ring.is_withheld():
-            detail = f"those of this store ({ring.key_id}) were not made in this clone: 'memkit trust' lets it use them"
+            detail = (
+                f"those of this store ({ring.key_id}) were not created in this clone: 'memkit trust' lets it use them"
+            )
             return ErasureFinding("keys", False, detail)
         if ring.store_key() is None:
             return ErasureFinding(
@@ -312,15 +314,15 @@ def examined_sealing(sealing: Sealing) -> Iterator[ErasureFinding]:
         detail = f"{counted(sealing.unreadable, 'line is', 'lines are')} sealed with a key that is {way}"
         yield ErasureFinding("sealed text", False, detail)
     if sealing.erased_unchecked:
-        detail = f"erased values could come back: they are barred by digests whose key is {way}"
+        detail = f"erased values could come back: the digests that bar them need a key that is {way}"
         yield ErasureFinding("erased values", False, detail)
     if not sealing.on:
-        yield ErasureFinding("sealing", True, "off: git and its remotes hold text in clear")
+        yield ErasureFinding("sealing", True, "off: git and its remotes contain unsealed text")
     elif not has_cryptography():
         yield ErasureFinding("sealing", False, MISSING)
     elif sealing.clear:
         where = f", also for {', '.join(sealing.remotes)}" if sealing.remotes else ""
-        before = f"{counted(sealing.clear, 'line')} from before in clear{where}"
+        before = f"{counted(sealing.clear, 'line')} from before unsealed{where}"
         detail = f"on, and {before}; only 'memkit memory erase' ends that"
         yield ErasureFinding("sealing", not sealing.remotes, detail)
     else:
@@ -335,7 +337,7 @@ def examined_state(folder: Path, *, seals: bool) -> ErasureFinding:
             return ErasureFinding("index privacy", True, f"{clear}, readable by this user only")
         loose = [path for path in folder.rglob("*") if path.is_file() and path.lstat().st_mode & OTHERS]
     except OSError as error:
-        return ErasureFinding("index privacy", False, f"{folder} cannot be looked at: {error.strerror}")
+        return ErasureFinding("index privacy", False, f"{folder} cannot be inspected: {error.strerror}")
     if loose:
         detail = f"{clear}, and others can read {len(loose)} files: run chmod -R go= {folder}"
         return ErasureFinding("index privacy", False, detail)

@@ -79,13 +79,13 @@ def _stops(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
         said = f"{found} that hard policies decided {'comes' if len(weakened) == 1 else 'come'} out weaker"
         yield ReviewReason("stop", f"{said}: {_verdict(weakened[0])}{', and so on' * (len(weakened) > 1)}.")
     if verdicts.faulty == "after":
-        said = "The policies do not load any more, so every call is denied"
+        said = "The policies no longer load, so every call is denied"
         yield ReviewReason("stop", f"{said}: {_said(verdicts.fault)}.")
     for subject in difference.subjects:
         first, number = _first(subject, _is_tampering)
         if first:
-            said = f"{counted(number, 'line')} of the archive {'was' if number == 1 else 'were'} taken out,"
-            said = f"{said} edited, forged or broken by hand ({_called(subject)})"
+            said = f"{counted(number, 'line')} of the archive {'was' if number == 1 else 'were'} removed,"
+            said = f"{said} edited, forged or damaged by hand ({_called(subject)})"
             yield ReviewReason("stop", f"{said}: {first.message.removesuffix('.')}.")
     if lint.errors:
         error = lint.new[0]
@@ -119,11 +119,11 @@ def _looks(difference: Difference, verdicts: Verdicts, lint: LintDelta) -> Itera
         said = "The policies load on neither side, so every call is denied"
         yield ReviewReason("look", f"{said}: {_said(verdicts.fault)}.")
     if verdicts.faulty == "before":
-        said = "The policies load again, so calls run that were all denied"
+        said = "The policies load again, so calls that were all denied now run"
         yield ReviewReason("look", f"{said}: {_said(verdicts.fault)}.")
     weaker = [change for change in verdicts.changes if change.weakened and not change.weakens_hard]
     if weaker:
-        said = f"{counted(len(weaker), 'call')} that no hard policy decided may do more"
+        said = f"{counted(len(weaker), 'call')} not decided by a hard policy may do more"
         yield ReviewReason("look", f"{said}: {_verdict(weaker[0])}.")
     for subject in difference.subjects:
         first, number = _first(subject, lambda change: change.attention and not _is_tampering(change))
@@ -171,7 +171,7 @@ def _paragraph(difference: Difference, lint: LintDelta, reasons: tuple[ReviewRea
     told = [reason.message for reason in reasons[:TOLD]]
     changes = f"{counted(difference.changes, 'change')} in {counted(len(difference.subjects), 'place')}"
     if not told:
-        fixed = f" Lint has {counted(len(lint.fixed), 'finding')} less." if lint.fixed else ""
+        fixed = f" Lint has {counted(len(lint.fixed), 'finding')} fewer." if lint.fixed else ""
         return f"Nothing here weakens a policy, breaks a file or needs a second look: {changes}.{fixed}"
     left = len(reasons) - len(told)
     more = f" {counted(left, 'more reason')} to look below." if left else ""

@@ -126,9 +126,9 @@ def _fault(line: int, column: int, problem: str) -> str:
 
 def _unread(file: FileState) -> str:
     if file.mode == LINK:
-        return "it is a symbolic link, and only files are read"
+        return "it is a symbolic link; only files are read"
     if file.size > LARGEST:
-        return f"it has {file.size:,} bytes, and {LARGEST:,} is the most that is read"
+        return f"it has {file.size:,} bytes; the limit is {LARGEST:,}"
     return "it cannot be opened"
 
 
@@ -153,14 +153,14 @@ def _spelling() -> SubjectChange:
 
 def _broken(one: _Read, other: _Read, pair: Pair) -> Iterator[SubjectChange]:
     if other.fault:
-        said = f"cannot be used any more: {other.fault}" if pair.before and not one.fault else other.fault
-        said = said if pair.before else f"added, and cannot be used: {other.fault}"
+        said = f"can no longer be used: {other.fault}" if pair.before and not one.fault else other.fault
+        said = said if pair.before else f"added, but cannot be used: {other.fault}"
         said = f"still cannot be used: {other.fault}" if one.fault else said
         yield SubjectChange("file", "broken", said, one.fault or None, other.fault, attention=True)
     elif pair.after is None:
         yield SubjectChange("file", "removed", f"removed; it could not be used: {one.fault}", one.fault, None)
     else:
-        said = f"can be used now; what changed of its meaning cannot be told, as before {one.fault}"
+        said = f"can be used now; its changes cannot be compared, because it could not be used before: {one.fault}"
         yield SubjectChange("file", "mended", said, one.fault, None, attention=True)
 
 
@@ -175,9 +175,9 @@ def _other_file(path: str, one: FileState | None, other: FileState | None) -> Re
     changes = [SubjectChange("file", status, said, attention=watched)]
     modes = (one.mode if one else None, other.mode if other else None)
     if modes[0] != modes[1] and modes[1] == LINK:
-        changes.append(SubjectChange("mode", "changed", "it is a symbolic link now", *modes, attention=True))
+        changes.append(SubjectChange("mode", "changed", "it is now a symbolic link", *modes, attention=True))
     if modes[0] != modes[1] and modes[1] == EXECUTABLE:
-        changes.append(SubjectChange("mode", "changed", "it can be executed now", *modes, attention=True))
+        changes.append(SubjectChange("mode", "changed", "it is now executable", *modes, attention=True))
     return ReviewSubject("file", path, status, tuple(changes), path)
 
 

@@ -171,7 +171,7 @@ def _flaws(flaws: Iterable[ShardProblem]) -> Iterator[SubjectChange]:
 
 
 def _unread(path: str) -> SubjectChange:
-    said = f"{quoted(path)} is a link, too large or cannot be opened, and was not compared"
+    said = f"{quoted(path)} is a link, too large or cannot be opened, so it was not compared"
     return SubjectChange("archive", "unread", said, attention=True)
 
 
@@ -182,7 +182,7 @@ def chain_changes(flaws: Iterable[ShardProblem], fault: str) -> Iterator[Subject
         said = f"{place}: {flaw.code}: {quoted(flaw.message.removesuffix('.'), 200)}"
         yield SubjectChange("archive", flaw.code, said, None, flaw.code, attention=True)
     if fault:
-        said = f"nobody could judge the lines by their links: {quoted(fault.removesuffix('.'), 200)}"
+        said = f"the links of the lines could not be checked: {quoted(fault.removesuffix('.'), 200)}"
         yield SubjectChange("archive", "unread", said, attention=True)
 
 
@@ -218,7 +218,7 @@ def _owner(line: Line) -> str:
 
 
 def _gone(id: str, line: Line, path: str) -> SubjectChange:
-    said = f"line taken out of {quoted(path)}, and only an erasure does that: {_named(line)}"
+    said = f"line removed from {quoted(path)}, which only an erasure may do: {_named(line)}"
     return SubjectChange("archive", "removed", said, _text(line), None, attention=True, id=id)
 
 
@@ -230,14 +230,14 @@ def _lies_on_server(side: StoreSide) -> bool:
 
 
 def _moved(id: str, line: Line, path: str) -> SubjectChange:
-    said = f"line no longer in {quoted(path)}: memory lies on a server now: {_named(line)}"
+    said = f"line no longer in {quoted(path)}: memory is now on a server: {_named(line)}"
     return SubjectChange("archive", "moved", said, _text(line), None, attention=True, id=id)
 
 
 def _edited(id: str, was: Line, now: Line, path: str) -> SubjectChange:
     keys = [key for key in dict.fromkeys([*was, *now]) if was.get(key) != now.get(key)]
     shown = "; ".join(f"{key} {value(was.get(key), 60)} → {value(now.get(key), 60)}" for key in keys[:3])
-    said = f"line edited in {quoted(path)}, where lines are only ever added: {mask(shown)}"
+    said = f"line edited in {quoted(path)}, where lines may only be added: {mask(shown)}"
     return SubjectChange("archive", "edited", said, _text(was), _text(now), attention=True, id=id)
 
 

@@ -173,7 +173,7 @@ def policy_changes(before: Policy | None, after: Policy | None) -> list[SubjectC
     """Return the changes, binding parts first; None is a missing policy.
 
     >>> [change.message for change in policy_changes({"enforcement": "hard"}, {"enforcement": "soft"})]
-    ['enforcement hard → soft: it warns, and stops nothing any more']
+    ['enforcement hard → soft: it only warns now and stops nothing']
     """
     if before is not None and after is not None:
         return [change for describe in _DESCRIBERS for change in describe(before, after)]
@@ -201,7 +201,7 @@ def _active(before: Policy, after: Policy) -> Iterator[SubjectChange]:
 def _enforcement(before: Policy, after: Policy) -> Iterator[SubjectChange]:
     one, other = before["enforcement"], after["enforcement"]
     if one != other:
-        meaning = "it warns, and stops nothing any more" if other == "soft" else "its decision binds now"
+        meaning = "it only warns now and stops nothing" if other == "soft" else "its decision is now binding"
         kind = "weakened" if other == "soft" else "strengthened"
         yield SubjectChange(
             "enforcement", kind, f"enforcement {one} → {other}: {meaning}", one, other, attention=other == "soft"
@@ -223,9 +223,7 @@ def _match(before: Policy, after: Policy) -> Iterator[SubjectChange]:
         return
     if one is None or other is None:
         kind = "added" if one is None else "removed"
-        said = (
-            "what it matches was added: it decides now" if one is None else "what it matches is gone: it only advises"
-        )
+        said = "a match was added: it now decides" if one is None else "its match is gone: it only advises"
         yield SubjectChange("match", kind, said, one, other, attention=other is None)
         return
     permits = after.get("effect") == "allow"
@@ -287,7 +285,7 @@ def _exception(text: str, one: Any, other: Any) -> Iterator[SubjectChange]:
         return
     if one is None or other is None:
         kind = "widened" if one is None else "narrowed"
-        said = "now lifts the policy" if one is None else "is only a note now"
+        said = "now lifts the policy" if one is None else "is now only a note"
         yield SubjectChange(
             "exceptions", kind, f"exception {kind}: {quoted(text)} {said}", one, other, attention=one is None
         )
@@ -312,7 +310,7 @@ def _tests(before: Policy, after: Policy) -> Iterator[SubjectChange]:
             yield SubjectChange("tests", "changed", said, was, test, attention=True)
         elif was != test:
             yield SubjectChange(
-                "tests", "changed", f"test makes another call: {quoted(name)}", was, test, attention=True
+                "tests", "changed", f"test makes a different call: {quoted(name)}", was, test, attention=True
             )
     for name, test in one.items():
         if name not in other:
@@ -423,7 +421,7 @@ def _order(before: Data, after: Data) -> Iterator[SubjectChange]:
     one, other = ([part["name"] for part in side.get("methods", ())] for side in (before, after))
     kept = [name for name in one if name in other]
     if kept != [name for name in other if name in one]:
-        said = "methods are tried in another order, so other plans are found first"
+        said = "methods are tried in a different order, so other plans are found first"
         yield SubjectChange("methods", "moved", said, one, other)
 
 
@@ -507,13 +505,13 @@ def _tool(owner: str, before: Data, after: Data) -> Iterator[SubjectChange]:
         yield SubjectChange("tools", "changed", said, one, other, attention=not other)
     one, other = bool(before.get("open_world", True)), bool(after.get("open_world", True))
     if one != other:
-        trusted = "may hold text of strangers" if other else "count as free of text of strangers"
+        trusted = "may contain strangers' text" if other else "count as free of strangers' text"
         yield SubjectChange("tools", "changed", f"results of {owner} {trusted}", one, other, attention=not other)
     if before.get("run") != after.get("run"):
         said = f"{owner} runs {_command(after)}, before {_command(before)}"
         yield SubjectChange("tools", "changed", said, before.get("run"), after.get("run"), attention=True)
     if before.get("parameters") != after.get("parameters"):
-        said = f"{owner} takes other arguments"
+        said = f"{owner} takes different arguments"
         yield SubjectChange("tools", "changed", said, before.get("parameters"), after.get("parameters"))
     for change in reworded("description", before.get("description"), after.get("description")):
         yield SubjectChange("tools", change.kind, f"{owner}: {change.message}", change.before, change.after)

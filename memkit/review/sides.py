@@ -129,7 +129,7 @@ def sides_of(root: Path, span: str | None = None) -> StoreSides:
     since_parting = "..." in (span or "")
     start, dots, end = (span or "").partition("..." if since_parting else "..")
     if ".." in end or (dots and not (start or end)):
-        raise UsageError(f"{span!r:.100} is no span. Write A..B, A...B or A, with branches, tags or ids of commits.")
+        raise UsageError(f"{span!r:.100} is not a range. Write A..B, A...B or A, with branches, tags or commit ids.")
     if since_parting:
         base = parting(git, start or "HEAD", end or "HEAD")
         return StoreSides(
@@ -245,7 +245,7 @@ def _about_line(git: Git, before: End, after: End) -> list[Note]:
         return []
     commits = f"{missing} commit{'' if missing == 1 else 's'}"
     message = (
-        f"{before.name} has {commits} that {after.name} lacks, so what they did is told as taken back. "
-        f"For what {after.name} did alone: {before.name}...{after.name}"
+        f"{before.name} has {commits} that {after.name} lacks, so they appear as reverted. For the changes of "
+        f"{after.name} alone: {before.name}...{after.name}"
     )
     return [Note("diverged", message)]

@@ -237,7 +237,7 @@ def markdown(found: Review, limit: int) -> str:
     for line in _comment_lines(found, limit):
         length += len(line) + 1
         if length > LONGEST:
-            lines += _closed(lines, ["", "The rest does not fit into a comment: `memkit review` shows it."])
+            lines += _closed(lines, ["", "The rest does not fit in a comment: `memkit review` shows it."])
             break
         lines.append(line)
     return "\n".join(lines)

@@ -70,7 +70,7 @@ def find_runtime(name: str) -> ContainerRuntime:
         SandboxUnavailable: If it is not installed, or cannot be run.
     """
     if name not in RUNTIMES:
-        raise UsageError(f"{name!r:.80} is no container runtime that memkit can start; it starts {_known()}.")
+        raise UsageError(f"{name!r:.80} is not a container runtime that memkit can start; it starts {_known()}.")
     path = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *_PLACES]))
     if path is None:
         raise SandboxUnavailable(f"The container runtime {name} is not installed (memkit starts {_known()}).")
@@ -200,5 +200,5 @@ def _libraries(
         )
     except (OSError, subprocess.SubprocessError) as error:
         why = one_line(str(error), 200)
-        raise SandboxUnavailable(f"What {interpreter[0]} needs in a container cannot be found out: {why}.") from None
+        raise SandboxUnavailable(f"What {interpreter[0]} needs in a container cannot be determined: {why}.") from None
     return tuple(os.fsdecode(told.stdout).splitlines())

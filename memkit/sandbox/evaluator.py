@@ -83,7 +83,7 @@ class Evaluator:
             raise
         if not self.stages:
             self.close()
-            raise UsageError(f"{file} has no function evaluate(path), so it is no evaluator.", path=str(file))
+            raise UsageError(f"{file} has no function evaluate(path), so it is not an evaluator.", path=str(file))
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -311,7 +311,7 @@ class _Conversation:
 def _ended(line: CallLine) -> Failure:
     end = line.end()
     if end is None:
-        return failure("evaluator", "the evaluator has ended the process that it was started from")
+        return failure("evaluator", "the evaluator ended the process that it was started from")
     code = os.waitstatus_to_exitcode(end[0])
     how = f"ended its process, with exit code {code}" if code >= 0 else f"was killed by signal {-code}"
     return failure("evaluator", f"the evaluator {how}, before it returned")
@@ -348,7 +348,9 @@ def _require_out_of_reach(file: Path, sandbox: Sandbox | None) -> None:
         raise UsageError(f"There is no evaluator at {file}.", path=str(file))
     for granted in sandbox.grants.read if sandbox is not None else ():
         if file.is_relative_to(granted.resolve()):
-            raise UsageError(f"The task grants {granted}, where its evaluator lies: programs could read how it judges.")
+            raise UsageError(
+                f"The task grants {granted}, which contains its evaluator: programs could read how it judges."
+            )
 
 
 def _removed(folder: Path, owner: int) -> None:

@@ -61,7 +61,7 @@ class Scratch:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise UsageError(
-                f"A scratch folder cannot be named {self.name!r:.80}: small letters, digits, - and _ only."
+                f"A scratch folder cannot be named {self.name!r:.80}: lower-case letters, digits, - and _ only."
             )
         if self.size <= 0 or self.files <= 0:
             raise UsageError("A scratch folder needs room: size and files must be above 0.")
@@ -80,7 +80,7 @@ class Grants:
     def __post_init__(self) -> None:
         for name in self.modules:
             if not _MODULE.fullmatch(name):
-                raise UsageError(f"{name!r:.80} is no name of a module to grant.")
+                raise UsageError(f"{name!r:.80} is not the name of a module to grant.")
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ class Sandbox:
         modules = [_located(name) for name in self.grants.modules]
         readable = [_existing(path) for path in self.grants.read]
         if sys.platform != "linux":
-            raise SandboxUnavailable(_lacking(f"Landlock and seccomp are Linux's; this is {sys.platform}"))
+            raise SandboxUnavailable(_lacking(f"Landlock and seccomp need Linux; this is {sys.platform}"))
         self._runtime = find_runtime(container) if container is not None else None
         self._folder = private_folder()
         config = self._config(modules, readable)
@@ -74,7 +74,7 @@ class Sandbox:
             self._control.close()
             shutil.rmtree(self._folder)
             if isinstance(error, BlockingIOError):
-                raise SandboxUnavailable(_lacking("this user may have no further process")) from None
+                raise SandboxUnavailable(_lacking("this user may not start another process")) from None
             raise
         self._finish = weakref.finalize(self, _closed, self._folder, self._control, self._server, os.getpid())
         try:
@@ -129,7 +129,7 @@ class Sandbox:
             runtime = usable_runtime()
         except SandboxUnavailable:
             return ""
-        return f" A container does without Landlock, and {runtime} can start one here: --container {runtime.name}."
+        return f" A container needs no Landlock, and {runtime} can start one here: --container {runtime.name}."
 
     def _last_words(self) -> str:
         _end(self._control, self._server, patience=0.0)
@@ -179,7 +179,7 @@ def source_of(program: str | Path) -> str:
         raise UsageError(f"The program {program} cannot be read: {error.strerror}.", path=str(program)) from None
     except UnicodeError:
         name = str(program) if isinstance(program, Path) else "given"
-        raise UsageError(f"The program {name} is no text in UTF-8.") from None
+        raise UsageError(f"The program {name} is not UTF-8 text.") from None
     return source
 
 
@@ -325,4 +325,4 @@ def _existing(path: Path) -> Path:
     try:
         return path.resolve(strict=True)
     except OSError:
-        raise UsageError(f"The task grants {path}, which is not there.") from None
+        raise UsageError(f"The task grants {path}, which does not exist.") from None

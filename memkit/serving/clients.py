@@ -23,7 +23,7 @@ from memkit.errors import UsageError
 NAME = "memkit"
 _SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _LINE_END = re.compile(r"(?:[ \t]*//[^\n]*)?")
-_NO_ENTRY = "does not say it in a way that can be changed without a rewrite. Change it by hand: "
+_NO_ENTRY = "cannot be changed without rewriting it. Change it by hand: "
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def with_entry(text: str, path: Path, key: str, entry: Mapping[str, Any] | None)
     wanted = deepcopy(before)
     below = wanted.setdefault(key, {})
     if not isinstance(below, dict):
-        raise UsageError(f"{path}: {key} is no table of servers.")
+        raise UsageError(f"{path}: {key} is not a table of servers.")
     if entry is None:
         if NAME not in below:
             return text
@@ -124,9 +124,9 @@ def _json_value(text: str, path: Path) -> dict[str, Any]:
         root = _parsed(text, _SPACE.match(text, 0).end())  # type: ignore[union-attr]
         rest = _SPACE.match(text, root.end)
     except (ValueError, IndexError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON that can be read: {error}.") from None
+        raise UsageError(f"{path} is not valid JSON: {error}.") from None
     if not isinstance(root.value, dict) or rest is None or rest.end() != len(text):
-        raise UsageError(f"{path} is no JSON object.")
+        raise UsageError(f"{path} is not a JSON object.")
     return root.value
 
 
@@ -221,7 +221,7 @@ def _toml_value(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is no TOML that can be read: {error}.") from None
+        raise UsageError(f"{path} is not valid TOML: {error}.") from None
 
 
 def _toml_changed(text: str, key: str, entry: Mapping[str, Any] | None) -> str | None:

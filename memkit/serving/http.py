@@ -72,8 +72,8 @@ def run_http(server: MemoryServer, workspace: Workspace, where: Listening, tell:
     local = is_loopback(host)
     if not local and not tokens.all():
         raise UsageError(
-            f"{host} can be reached from other machines, and this store has no token. Make one with 'memkit token new "
-            "--user U --scope write', or listen on 127.0.0.1."
+            f"{host} can be reached from other machines, but this store has no token. Create one with 'memkit token "
+            "new --user U --scope write', or listen on 127.0.0.1."
         )
     with closing(_listening(host, port)) as listener:
         place = f"{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
@@ -154,7 +154,7 @@ class Door:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._hosts(_name_of(f"//{host}")):
-            await _refusal(421, "This server does not go by that host.")(scope, receive, send)
+            await _refusal(421, "This server is not known by that host.")(scope, receive, send)
         elif origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
             await _refusal(403, "No page of another origin may call this server.")(scope, receive, send)
         elif self._site is not None and scope["path"].rstrip("/") != PATH:
@@ -170,7 +170,7 @@ class Door:
             body += message.get("body", b"")
             more = message["type"] == "http.request" and message.get("more_body", False)
             if len(body) > MOST:
-                await _refusal(413, f"A request may have {MOST:,} bytes.")(scope, receive, send)
+                await _refusal(413, f"A request may have at most {MOST:,} bytes.")(scope, receive, send)
                 return
         if scope["method"] == "POST" and (why := fault_of(bytes(body))) is not None:
             await why(scope, receive, send)
@@ -186,10 +186,10 @@ class Door:
         kind, _, shown = headers.get("authorization", "").partition(" ")
         token = await anyio.to_thread.run_sync(self._tokens.of, shown.strip()) if kind.lower() == "bearer" else None
         if token is None and (kind or not self._open_without):
-            await _refusal(401, "Who calls? Send a token: Authorization: Bearer …")(scope, receive, send)
+            await _refusal(401, "A token is required: Authorization: Bearer …")(scope, receive, send)
             return
         if token is not None and (seconds := self._rates.wait(token.id)):
-            refusal = _refusal(429, "This token calls too often.", **{"Retry-After": str(math.ceil(seconds))})
+            refusal = _refusal(429, "Too many requests with this token.", **{"Retry-After": str(math.ceil(seconds))})
             await refusal(scope, receive, send)
             return
         known = {BEARER: token, "user": _principal(token)} if token is not None else {BEARER: None}
@@ -204,7 +204,7 @@ def fault_of(body: bytes) -> JSONResponse | None:
         return _no_request(PARSE_ERROR, "The body is not JSON.")
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return _no_request(
-            INVALID_REQUEST, "The body is no JSON-RPC 2.0 message: one object with 'jsonrpc' and 'method'."
+            INVALID_REQUEST, "The body is not a JSON-RPC 2.0 message: one object with 'jsonrpc' and 'method'."
         )
     return None
 
@@ -289,7 +289,7 @@ def _listening(host: str, port: int) -> socket.socket:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.create_server((place[0], place[1]), family=family)
     except OSError as error:
-        raise EnvironmentFault(f"Nothing can listen at {host}:{port}: {error.strerror or error}.") from error
+        raise EnvironmentFault(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from error
     # Connections inherit it. asyncio sets it only if a socket names its protocol; without it an answer in two
     # pieces waits 40 ms for the client to acknowledge the first.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

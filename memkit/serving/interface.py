@@ -135,8 +135,8 @@ class Tool:
     def _check(self, name: str, schema: Mapping[str, Any], value: Any) -> None:
         kind = schema["type"]
         if not isinstance(value, KINDS[kind]) or isinstance(value, bool):
-            raise UsageError(f"{name} of {self.name} is to be of type {kind}.")
+            raise UsageError(f"{name} of {self.name} must be of type {kind}.")
         if kind == "integer" and not schema["minimum"] <= value <= schema["maximum"]:
-            raise UsageError(f"{name} of {self.name} lies between {schema['minimum']} and {schema['maximum']}.")
+            raise UsageError(f"{name} of {self.name} must be between {schema['minimum']} and {schema['maximum']}.")
         if kind == "string" and schema.get("minLength") and not str(value).strip():
             raise UsageError(f"{name} of {self.name} is empty.")

@@ -207,7 +207,9 @@ class MemoryServer:
         """Return the result of a call: judged by the store's policies, with consent, and confirmed if it waits."""
         given = tool.checked(arguments)
         if tool.writes and not caller.may("write"):
-            raise NegativeAnswer("This token may read and not write. 'memkit token new --scope write' makes one.")
+            raise NegativeAnswer(
+                "This token may read but not write. Create one that may: memkit token new --scope write"
+            )
         seat = self._workspace.opened_for(caller.origin)
         await self._judge(tool, caller, given, questions)
         consented = await self._consent(tool, seat, questions)
@@ -269,7 +271,7 @@ class MemoryServer:
                 answer.data, f"{answer.text}\n  Asked through the client, a person said no; it keeps waiting."
             )
         if not (self._serving.review or caller.may("review")):
-            took = "this server takes no client's word for a person's"
+            took = "this server does not accept a client's word for a person's"
             return Answer(answer.data, f"{answer.text}\n  The client says that a person said yes; {took}.")
         reason = f"a yes through {caller.origin.actor}"
         release = partial(mark_entry, self._workspace, "approve", waiting, user=caller.user, reason=reason)
@@ -372,7 +374,9 @@ class MemoryServer:
         if token is not None:
             return Caller(token.user_id, client, token.scope, self._serving.clean, token.id)
         if self._serving.user is None:  # the door admits nobody without a token then
-            raise MCPError(types.INVALID_REQUEST, "Whose memory? The server was started for no user.")
+            raise MCPError(
+                types.INVALID_REQUEST, "The server was started without a user, so there is no memory to use."
+            )
         return Caller(self._serving.user, client, clean=self._serving.clean)
 
     async def _at_desk(self, work: Callable[..., Result], *args: Any) -> Result:
@@ -405,7 +409,7 @@ def paged(
     if cursor is not None:
         places = [place for place, item in enumerate(items) if key(item) == cursor]
         if not places:
-            raise MCPError(types.INVALID_PARAMS, "There is no such page. Begin again without a cursor.")
+            raise MCPError(types.INVALID_PARAMS, "There is no such page. Start again without a cursor.")
         start = places[0] + 1
     page = list(items[start : start + PAGE])
     return page, key(page[-1]) if start + PAGE < len(items) else None

@@ -129,7 +129,7 @@ def _graph(workspace: Workspace, caller: Caller, given: Mapping[str, Any], conse
     between = (str(ends[0]), str(ends[1])) if all(ends) else None
     question = GraphQuestion(around=given.get("around"), between=between)
     found = look_at_relations(workspace, caller.user, question, keeps_words=consented)
-    return Answer(found.to_data(), fenced(relation_lines(found)) if found.nodes else "Nothing is told.")
+    return Answer(found.to_data(), fenced(relation_lines(found)) if found.nodes else "There are no relations.")
 
 
 # Writing.
@@ -161,7 +161,7 @@ def _forget(workspace: Workspace, caller: Caller, given: Mapping[str, Any], cons
 def _core_edit(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
     section = given["section"]
     if section not in workspace.core_sections:
-        raise NotFound(f"{section!r:.60} is no section to edit. There are {', '.join(workspace.core_sections)}.")
+        raise NotFound(f"{section!r:.60} is not an editable section. Choose from {', '.join(workspace.core_sections)}.")
     now = workspace.archive.core_sections(caller.user).get(section, "")
     text = edited_core(now, given["old"], given["new"])
     reason = given.get("reason", "")
@@ -174,7 +174,7 @@ def _own(workspace: Workspace, caller: Caller, id: str) -> StoredRecord:
     """Return a record that the caller's user may change: others' shared records are not theirs to change."""
     stored = find_record(workspace.archive, id, caller.user)
     if stored.record.user_id != caller.user:
-        raise NegativeAnswer("Another user shared this record, and it is theirs to change.")
+        raise NegativeAnswer("This record was shared by another user, and only they can change it.")
     return stored
 
 

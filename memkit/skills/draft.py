@@ -113,7 +113,7 @@ def draft_text(
     data: dict[str, Any] = {
         "name": name,
         "description": _description(used, tools),
-        "when_to_use": ["Say in which situation to reach for it."],
+        "when_to_use": ["Say in which situation to use it."],
         "steps": [_step(call, tools[call.tool], names) for call in calls],
         "required_tools": used,
         "safety_checks": _safety(calls, guard),
@@ -183,4 +183,4 @@ def _example(one: WorkedRequest) -> dict[str, str]:
 def _check(tool: str, guard: Guard) -> dict[str, Any]:
     """Return a check that holds today: a policy that comes to decide otherwise about a bare call makes it fail."""
     decision = guard.decide(tool, {}, {}).decision
-    return {"name": f"the policies on {tool} are as they were", "call": {"tool": tool}, "expect": decision}
+    return {"name": f"the policies on {tool} are unchanged", "call": {"tool": tool}, "expect": decision}

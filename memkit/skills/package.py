@@ -124,9 +124,9 @@ def open_package(place: Path) -> Package:
     except OSError as error:
         raise UsageError(f"{place} cannot be read: {error.strerror or error}.") from error
     if not package.files and not package.faults:
-        raise UsageError(f"{place} holds no file. Give a folder, an archive or a SKILL.md.")
+        raise UsageError(f"{place} contains no file. Give a folder, an archive or a SKILL.md.")
     if package.is_archive and not package.shows_itself:
-        raise UsageError(f"{place} holds no SKILL.md that can be read. Give a package of a skill.")
+        raise UsageError(f"{place} contains no readable SKILL.md. Give the package of a skill.")
     return package
 
 
@@ -152,7 +152,7 @@ def _read_folder(package: Package, root: Path) -> None:
                 continue
             mode = path.stat().st_mode
             if not stat.S_ISREG(mode):
-                package.fault(shown, "This is no file (a device, pipe or socket).", hostile=True)
+                package.fault(shown, "This is not a file but a device, pipe or socket.", hostile=True)
                 continue
             with path.open("rb") as file:
                 content = file.read(MOST_BYTES + 1)
@@ -163,7 +163,7 @@ def _read_hooks(package: Package, root: Path, hooks: Path) -> None:
     """Record what git would run by itself in a checkout from elsewhere; samples do not count."""
     for path in sorted(hooks.glob("*")):
         if path.suffix != ".sample" and path.is_file():
-            package.fault(path.relative_to(root).as_posix(), "Git runs this hook at its commands.", hostile=True)
+            package.fault(path.relative_to(root).as_posix(), "Git runs this hook.", hostile=True)
 
 
 def _add(package: Package, path: str, content: bytes, *, executable: bool, depth: int) -> None:
@@ -176,12 +176,12 @@ def _add(package: Package, path: str, content: bytes, *, executable: bool, depth
         content = content[:MOST_BYTES]
     lowered = path.lower()
     if depth and any(is_unsafe(char) for char in path):
-        package.fault(path, "The file's name has characters that nobody sees.", hostile=True)
+        package.fault(path, "The file name has invisible characters.", hostile=True)
     package.files.append(PackageFile(path, content, executable, depth > 0))
     named = lowered.endswith(ARCHIVES) and content[:2] in (b"PK", b"\x1f\x8b", b"BZ", b"\xfd7")
     if named or content.startswith(b"PK\x03\x04"):  # office documents are archives, too
         if depth >= _DEEPEST:
-            package.fault(path, "An archive in an archive in an archive was not opened.", hostile=True)
+            package.fault(path, "Archives nested three deep are not opened.", hostile=True)
         else:
             _read_archive(package, path, content, f"{path}!", depth + 1)
     elif lowered.endswith(_OTHER_ARCHIVES):
@@ -207,7 +207,7 @@ def _read_archive(package: Package, name: str, content: bytes, above: str, depth
     ) as error:
         why = str(error).partition("\n")[0].rstrip(".: ") or type(error).__name__
         if not depth:
-            told = f"{name} is damaged or no archive, and cannot be read: {why}."
+            told = f"{name} is damaged or not an archive, and cannot be read: {why}."
             raise UsageError(f"{told} Give a folder, an archive or a SKILL.md.") from error
         package.fault(name, f"The archive is damaged or of an unknown kind, and was not read: {why}.")
 
@@ -322,9 +322,9 @@ def why_not_signed(package: Package, keys: Sequence[bytes]) -> str:
         statement = json.loads(payload)
         named = _named(statement)
     except (ValueError, KeyError, TypeError, AttributeError, Base64Error, RecursionError):
-        return f"{SIGNATURE} is no OpenSSF model signature."
+        return f"{SIGNATURE} is not an OpenSSF model signature."
     if not any(_verifies(key, _encoded(kind, payload), one) for key in keys for one in signatures):
-        return f"{SIGNATURE} was made by none of the keys in skills.keys."
+        return f"{SIGNATURE} was not made by any key in skills.keys."
     return _differs(named, {path: hashlib.sha256(content).hexdigest() for path, content in files.items()})
 
 
@@ -332,10 +332,10 @@ def _named(statement: dict[str, Any]) -> dict[str, str]:
     resources = statement["predicate"]["resources"]
     named = {str(one["name"]): str(one["digest"]) for one in resources}
     if any(one.get("algorithm", "sha256") != "sha256" for one in resources) or len(named) != len(resources):
-        raise ValueError("an unknown digest, or a file that is named twice")
+        raise ValueError("an unknown digest, or a file named twice")
     together = hashlib.sha256(b"".join(bytes.fromhex(str(one["digest"])) for one in resources)).hexdigest()
     if statement["subject"][0]["digest"]["sha256"] != together:
-        raise ValueError("the digest of all is another")
+        raise ValueError("the overall digest differs")
     return named
 
 

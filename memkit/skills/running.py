@@ -61,14 +61,14 @@ def filled_steps(skill: Skill, given: str | None, values: Mapping[str, str]) -> 
     known = placeholders(skill)
     for name in values:
         if name not in known:
-            asked = f"they ask for {', '.join(known)}" if known else "they ask for none"
-            raise UsageError(f"No step of {skill.name} asks for {name!r}; {asked}.{suggestion(name, known)}")
+            asked = f"they use {', '.join(known)}" if known else "they use none"
+            raise UsageError(f"No step of {skill.name} uses {name!r}; {asked}.{suggestion(name, known)}")
     filled = {**values} if given is None else {INPUT: given, **values}
     for number, step in enumerate(skill.steps, start=1):
         for name in _PLACEHOLDER.findall(step):
             if name not in filled:
                 option = "--input TEXT" if name == INPUT else f"--arg {name}=VALUE"
-                raise UsageError(f"Step {number} of {skill.name} asks for {{{name}}}. Give {option}.")
+                raise UsageError(f"Step {number} of {skill.name} needs {{{name}}}. Give {option}.")
     # In one pass: a value that looks like a placeholder stays as it was given.
     return [_PLACEHOLDER.sub(lambda found: _as_one(filled[found[1]], found), step) for step in skill.steps]
 
@@ -179,7 +179,7 @@ def _judged(reply: AgentResponse, most_calls: int) -> tuple[str, str]:
     if said.startswith(FAILED):
         return "failed", said.removeprefix(FAILED).strip()
     if len(calls) >= most_calls:
-        return "failed", f"it took {len(calls)} tool calls, the most that one turn may make"
+        return "failed", f"it took {len(calls)} tool calls, the limit of one turn"
     if not calls and not said:
         return "failed", "the model gave no answer"
     return ("done" if calls or said.removeprefix(DONE).strip() not in ("", said) else "answered"), ""

@@ -245,7 +245,7 @@ def _field_problems(fields: Mapping[str, object], profile: str) -> Iterator[str]
         elif not isinstance(value, str):
             yield f"The field {key} must be a string."
         elif key in _WORDS and value not in _WORDS[key]:
-            yield f"The field {key} must be {' or '.join(sorted(_WORDS[key]))}, and is {value!r}."
+            yield f"The field {key} must be {' or '.join(sorted(_WORDS[key]))}, not {value!r}."
 
 
 def _value_problems(fields: Mapping[str, object], directory: str) -> Iterator[str]:
@@ -256,7 +256,7 @@ def _value_problems(fields: Mapping[str, object], directory: str) -> Iterator[st
         yield f"The name {name!r} differs from the directory's, {directory!r}."
     length = len(shown) + len(str(fields.get("when_to_use", "")))
     if not shown.strip() or length > MAX_DESCRIPTION:
-        yield f"Description and when_to_use must have 1 to {MAX_DESCRIPTION} characters, and have {length}."
+        yield f"Description and when_to_use must have 1 to {MAX_DESCRIPTION} characters, but have {length}."
     if len(str(fields.get("compatibility", ""))) > MAX_COMPATIBILITY:
         yield f"The field compatibility must have at most {MAX_COMPATIBILITY} characters."
 

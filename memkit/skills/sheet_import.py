@@ -67,15 +67,15 @@ def open_sheet(place: Path) -> SheetFile:
         return _in_archive(place)
     path = _in_folder(place) if is_folder else place
     if path.is_symlink():
-        raise UsageError(f"{path} is a link, and links are not followed. Give the file that it leads to.")
+        raise UsageError(f"{path} is a link, and links are not followed. Give the file it points to.")
     try:
         content = file_bytes(path)
     except FileNotFoundError:
-        raise UsageError(f"There is no {path}. Give a SKILL.md or the folder that holds one.") from None
+        raise UsageError(f"There is no {path}. Give a SKILL.md or the folder that contains one.") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {why_not(error)}") from None
     if len(content) > MAX_BYTES:
-        raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, and agents read all of a skill. Shorten it.")
+        raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, but agents read all of a skill. Shorten it.")
     folder = place.resolve().name if is_folder else None
     others = tuple(sorted(_others(place))) if is_folder else ()
     return SheetFile(path, folder, _text(content, path), hashlib.sha256(content).hexdigest(), others, path.name)
@@ -88,10 +88,10 @@ def _in_archive(place: Path) -> SheetFile:
     if inside is None:
         more = sorted(path for path in files if PurePosixPath(path).name in _NAMES)
         several = f" It has {one_line(', '.join(more), 200)}: unpack it, and import one folder." if more else ""
-        raise UsageError(f"{place} holds no SKILL.md at its top.{several or ' Give an archive of one skill.'}")
+        raise UsageError(f"{place} has no SKILL.md at its top.{several or ' Give an archive of one skill.'}")
     content, path = files[inside].content, place / files[inside].path
     if len(content) > MAX_BYTES:
-        raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, and agents read all of a skill. Shorten it.")
+        raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, but agents read all of a skill. Shorten it.")
     around = files[inside].path.removesuffix(inside).strip("/")
     others = tuple(sorted(files.keys() - {inside})[:_MOST_OTHERS])
     digest = hashlib.sha256(content).hexdigest()
@@ -105,7 +105,7 @@ def _in_folder(folder: Path) -> Path:
         raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from None
     found = next((name for name in _NAMES if name in present), None)
     if found is None:
-        raise UsageError(f"{folder} holds no SKILL.md. Give a SKILL.md or the folder that holds one.")
+        raise UsageError(f"{folder} has no SKILL.md. Give a SKILL.md or the folder that contains one.")
     return folder / found
 
 
@@ -118,7 +118,7 @@ def _text(content: bytes, path: Path) -> str:
     wrong = next((place for place, char in enumerate(text) if ord(char) < 32 and char not in "\n\r\t"), None)
     if wrong is not None:
         line = text[:wrong].count("\n") + 1
-        raise UsageError(f"{path}:{line}: {text[wrong]!r} is a control character and no text.", line=line)
+        raise UsageError(f"{path}:{line}: {text[wrong]!r} is a control character, not text.", line=line)
     return text
 
 
@@ -165,7 +165,7 @@ def read_sheet(text: str, name: str) -> Sheet:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if lines[0].rstrip() != "---":
         raise UsageError(
-            f"{name}:1: A SKILL.md begins with front matter between two lines of '---'.", path=name, line=1
+            f"{name}:1: A SKILL.md must start with front matter between two lines of '---'.", path=name, line=1
         )
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
     if end is None:
@@ -177,7 +177,7 @@ def read_sheet(text: str, name: str) -> Sheet:
         advice = " Quote a text that has ': ' in it." if "mapping values" in error.problem else ""
         raise UsageError(f"{error}{advice}", path=name, line=error.line) from None
     if not isinstance(fields, dict):
-        raise UsageError(f"{name}:2: The front matter is no map of fields such as 'name: …'.", path=name, line=2)
+        raise UsageError(f"{name}:2: The front matter is not a map of fields such as 'name: …'.", path=name, line=2)
     sections = list(sections_of(lines[end + 1 :]))
     opening = sections.pop(0).text
     titled = not opening and sections and sections[0].level == 1
@@ -233,14 +233,14 @@ def skill_of(sheet: Sheet, name: str) -> Reading:
     rest = _description(sheet.fields, running(opening), reading)
     if rest:
         steps.insert(0, rest)
-        reading.losses.append("What stands before the first section became step 1.")
+        reading.losses.append("The text before the first section became step 1.")
     if not steps:
         steps.append(reading.data["description"])
-        reading.losses.append("The body says nothing to do, so the one step is the description.")
+        reading.losses.append("The body has no instructions, so the description became the only step.")
     _carried(sheet.fields, reading)
     if sheet.title and sheet.title != title(reading.skill):
         reading.losses.append(
-            f"The heading {one_line(sheet.title, 60)!r} stands in SKILL.md alone; in the skill it is made of the name."
+            f"The heading {one_line(sheet.title, 60)!r} is kept only in SKILL.md; the skill's own comes from its name."
         )
     reading.data = {key: value for key, value in reading.data.items() if value}
     return reading
@@ -322,7 +322,7 @@ def _when_to_use(fields: Mapping[str, Any], reading: Reading) -> None:
         if not known.startswith(given.removesuffix("…")):
             reading.data["when_to_use"] = [given, *reading.data.get("when_to_use", ())]
     elif given is not None:
-        reading.losses.append("The field when_to_use is no text, and is left out.")
+        reading.losses.append("The field when_to_use is not text and is left out.")
 
 
 def _description(fields: Mapping[str, Any], opening: str, reading: Reading) -> str:
@@ -359,7 +359,7 @@ def _can_be_kept(key: str, value: Any, reading: Reading) -> bool:
     texts = isinstance(value, list) and all(isinstance(item, str) and item for item in value)
     if (isinstance(value, (str, int, float)) or texts) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", key):
         return True
-    reading.losses.append(f"The field {one_line(key, 60)} is neither a value nor a list of texts, and is left out.")
+    reading.losses.append(f"The field {one_line(key, 60)} is neither a value nor a list of texts and is left out.")
     return False
 
 
@@ -368,14 +368,14 @@ def _metadata(fields: Mapping[str, Any], reading: Reading) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        reading.losses.append("The field metadata is no map, and is left out.")
+        reading.losses.append("The field metadata is not a map and is left out.")
         return {}
     own = {_OWN_NAME, _GENERATES, _TRY} if "generates" in reading.data else {_OWN_NAME}
     others = {key: item for key, item in value.items() if key not in own}
     if value.get(_OWN_NAME, sheet_name(fields)) != sheet_name(fields):
         public = one_line(str(fields.get("name")), 60)
-        reading.losses.append(f"metadata.{_OWN_NAME} is not what {public!r} was written from, and is left out.")
+        reading.losses.append(f"metadata.{_OWN_NAME} does not match {public!r} and is left out.")
     kept = {key: item for key, item in others.items() if isinstance(item, (str, int, float))}
     for key in others.keys() - kept.keys():
-        reading.losses.append(f"metadata.{one_line(key, 60)} is no text, and is left out.")
+        reading.losses.append(f"metadata.{one_line(key, 60)} is not text and is left out.")
     return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in kept.items()}

@@ -124,7 +124,7 @@ def load_named_skill(root: Path, name: str) -> Skill:
         known = [other.stem for other in (root / FOLDER).glob("*.yaml")]
         from memkit.store.schema import suggestion
 
-        near = suggestion(name, known) or " 'memkit skill list' names those there are."
+        near = suggestion(name, known) or " 'memkit skill list' lists all."
         raise NotFound(f"There is no skill {name!r}.{near}")
     return _load_of_store(root, path)
 
@@ -142,7 +142,7 @@ def skill_findings(document: Document, stem: str) -> list[SchemaFinding]:
     findings = check(document.data, load_schema("skill"))
     name = document.data.get("name") if isinstance(document.data, dict) else None
     if isinstance(name, str) and name != stem and NAME.fullmatch(name):
-        message = f"The skill is named {name!r}, and its file {stem!r}. Give both one name."
+        message = f"The skill is named {name!r}, but its file {stem!r}. Give both the same name."
         findings.append(SchemaFinding("name", ("name",), message))
     return findings
 

@@ -152,4 +152,4 @@ def _appended(text: str, ours: str) -> str | None:
 
 def left_for_a_person(path: str, ours: str) -> str:
     """Return the message about a file that could not be extended."""
-    return f"{path} was left as it is: nobody can tell where a hook belongs in it. Add this yourself:\n{ours}"
+    return f"{path} was left unchanged, because it is unclear where a hook belongs in it. Add this yourself:\n{ours}"

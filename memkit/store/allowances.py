@@ -52,7 +52,7 @@ def allow_keys(root: Path, key_id: str) -> None:
     try:
         file = own_state(root) / FILE
     except NothingOfItsOwn as error:
-        raise EnvironmentFault(f"That this clone may use its keys cannot be kept: {error}.") from None
+        raise EnvironmentFault(f"Cannot record that this clone may use its keys: {error}.") from None
     if key_id not in (allowed := _allowed_keys(file)):
         write_whole(file, "".join(f"{each}\n" for each in sorted({*allowed, key_id})).encode(), mode=0o600)
 
@@ -151,16 +151,16 @@ class StoreChoice(NamedTuple):
 
 CHOICES: Mapping[str, StoreChoice] = {
     "provider": StoreChoice(
-        "provider", ("reference",), "let the provider {} answer, and tell it what is said and recalled"
+        "provider", ("reference",), "let the provider {} answer, and send it what is said and recalled"
     ),
     "model": StoreChoice("model", (), "ask that provider, or the one you name, for the model {}"),
     "base_url": StoreChoice(
         "address", (), "send what is said and recalled to {} instead of to the vendor, with the key that it names"
     ),
-    "key_variable": StoreChoice("key_variable", (), "send what your environment holds in {} as the key"),
-    "context.summary_model": StoreChoice("summary_model", ("off", "provider"), "let {} sum up conversations"),
+    "key_variable": StoreChoice("key_variable", (), "send the environment variable {} as the key"),
+    "context.summary_model": StoreChoice("summary_model", ("off", "provider"), "let {} summarise conversations"),
     "retrieval.vectors": StoreChoice("embedding_model", ("off",), "load the embedding model in {}"),
-    "backends.archive": StoreChoice("archive", ("files",), "keep long-term memory at {}, and believe what is there"),
+    "backends.archive": StoreChoice("archive", ("files",), "keep long-term memory at {}, and trust what is there"),
     "backends.working": StoreChoice("working", ("files",), "keep sessions and working memory at {}"),
 }
 
@@ -221,7 +221,7 @@ class _Reading:
         }
         evaluators = frozenset(path for path in own if self._judges(path))
         for path in sorted(evaluators):
-            self._allows.append(Allowance("evaluator", f"run {path} to judge programs that evolve"))
+            self._allows.append(Allowance("evaluator", f"run {path} to score evolved programs"))
         runs = any(allowance.kind in ("tool", "check", "evaluator", "hook") for allowance in self._allows)
         for path in sorted((own if runs else set()) | self._named):
             self._parts[f"file {path}"] = _content_digest(self._root / path)
@@ -374,9 +374,7 @@ def _content_digest(path: Path) -> str:
     except FileNotFoundError:
         return "gone"
     except OSError as error:
-        raise EnvironmentFault(
-            f"{path} cannot be read, and what is trusted depends on it: {error.strerror}."
-        ) from error
+        raise EnvironmentFault(f"{path} cannot be read, and trust depends on it: {error.strerror}.") from error
 
 
 def _digest(data: Any) -> str:

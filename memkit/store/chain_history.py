@@ -112,7 +112,7 @@ def heads_in(place: Path) -> Iterator[tuple[str, Mapping[str, JSON]]]:
     """
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
     if not files:
-        raise UsageError(f"{place} holds no heads: no file ends with .json. Name a copy of {HEADS}, or a file of it.")
+        raise UsageError(f"{place} contains no heads: no file ends in .json. Name a copy of {HEADS}, or a file in it.")
     for path in files:
         head, why = _read_head(path)
         if why:
@@ -127,9 +127,9 @@ def _read_head(path: Path) -> tuple[Mapping[str, JSON], str]:
     except OSError as error:
         return EMPTY, error.strerror or str(error)
     except (ValueError, RecursionError):
-        return EMPTY, "it is no JSON"
+        return EMPTY, "it is not JSON"
     if not isinstance(head, dict) or not isinstance(head.get("root"), str):
-        return EMPTY, "it holds no head, which is a count, a root and users"
+        return EMPTY, "it has no head, which is a count, a root and users"
     return head, ""
 
 
@@ -250,8 +250,8 @@ def require_whole(archive: ArchivalStore, git: Git) -> None:
         first, more = hidden[0], f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
         place = f"{first.path}:{first.line}" if first.line else first.path
         raise StoreFault(
-            f"{place}: {first.code}{more}: a commit would bury it. Look with 'memkit fsck', put back what git has with "
-            "'memkit fsck --fix', or take it over with 'memkit fsck --accept'."
+            f"{place}: {first.code}{more}: a commit would hide it. Inspect it with 'memkit fsck', restore from git "
+            "with 'memkit fsck --fix', or accept it with 'memkit fsck --accept'."
         )
 
 
@@ -287,7 +287,7 @@ def unsigned_commits(git: Git, since: str, signers: Path) -> list[ShardProblem]:
     """
     if not signers.is_file():
         raise UsageError(
-            f"There is no file {signers}. It names who may sign: git help config, gpg.ssh.allowedSignersFile."
+            f"There is no file {signers}. It lists who may sign: git help config, gpg.ssh.allowedSignersFile."
         )
     start = _objects(git).commit_id(since)
     if not git.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).strip():
@@ -310,7 +310,7 @@ def unsigned_commits(git: Git, since: str, signers: Path) -> list[ShardProblem]:
     return found
 
 
-_STATUS = {"N": "it has no signature that they could have made.", "B": "its signature is bad.",
+_STATUS = {"N": "it has no signature of theirs.", "B": "its signature is bad.",
            "U": "its signer is not among them.", "R": "the key was revoked.", "X": "the signature expired.",
            "Y": "the key expired.", "E": "its signature cannot be checked."}  # fmt: skip
 
@@ -429,7 +429,7 @@ class TreeLog(SharedShards):
     def batch(self, users: Users = None) -> NoReturn:
         """Refuse: what was believed then does not change."""
         commit = self._committed.commit
-        raise UsageError(f"The commit {commit[:12]} is history, and nothing can be written there.")
+        raise UsageError(f"The commit {commit[:12]} is history and cannot be written to.")
 
 
 def index_folder(cache: Path, commit: str) -> Path:

@@ -52,7 +52,7 @@ def write_new(root: Path, files: Mapping[str, str]) -> None:
     """
     for path in files:
         if os.path.lexists(root / path):
-            raise UsageError(f"{path} exists already. Edit it, or choose another name.")
+            raise UsageError(f"{path} already exists. Edit it, or choose another name.")
         _require_inside(root, path)
     for path, content in files.items():
         write_whole(root / path, content.encode("utf-8"))
@@ -60,7 +60,7 @@ def write_new(root: Path, files: Mapping[str, str]) -> None:
 
 def _require_inside(root: Path, path: str) -> None:
     if not (root / path).parent.resolve().is_relative_to(root.resolve()):
-        raise UsageError(f"{path} lies behind a link that leads out of the store. Nothing was written.")
+        raise UsageError(f"{path} is behind a link that leads out of the store. Nothing was written.")
 
 
 def change_files(

@@ -179,7 +179,7 @@ def _converted(text: str, like: Any, variable: str) -> Any:
             return _finite(float(text))
     except (KeyError, ValueError):
         wanted = {bool: "true or false", int: "a whole number"}.get(type(like), "a number")
-        raise UsageError(f"{variable} must be {wanted}, and is {text!r:.60}.") from None
+        raise UsageError(f"{variable} must be {wanted}, not {text!r:.60}.") from None
     return text
 
 

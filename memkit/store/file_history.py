@@ -52,7 +52,7 @@ class FileHistory:
 
     def __init__(self, git: Git, path: str) -> None:
         if git.top() is None:
-            raise StoreFault(f"{git.root} is in no git repository, so its files have no history.")
+            raise StoreFault(f"{git.root} is not in a git repository, so its files have no history.")
         self.path = path
         self._git = git
         self._objects = GitObjects(git)
@@ -260,7 +260,7 @@ def roll_back(
     history = FileHistory(Git(root), kind.path(name))
     source = _find(history, kind, name, version)
     if history.is_changed():
-        raise NegativeAnswer(f"{history.path} has changes that are in no commit. Commit or undo them first.")
+        raise NegativeAnswer(f"{history.path} has uncommitted changes. Commit or undo them first.")
     document = _valid(source, kind, name)
     message = f"Roll the {kind.noun} {name} back to {source.version or source.commit[:10]}"
     accepted = None if accept is None else partial(accept, document)
@@ -272,7 +272,7 @@ def _find(history: FileHistory, kind: Kind, name: str, version: str) -> Revision
     revisions = history.revisions()
     if found := find_revision(revisions, version):
         return found
-    hint = " This clone is shallow: 'git fetch --unshallow' brings the older ones." if history.is_shallow else ""
+    hint = " This clone is shallow: 'git fetch --unshallow' gets the older ones." if history.is_shallow else ""
     raise NotFound(f"The {kind.noun} {name!r} never had the version {version!r}.{_known(revisions)}{hint}")
 
 
@@ -286,7 +286,7 @@ def _valid(source: Revision, kind: Kind, name: str) -> Document:
     try:
         document = load_yaml(source.text or "", name=where)
     except YamlError as error:
-        raise NegativeAnswer(f"{where} does not load any more: {error.problem}") from error
+        raise NegativeAnswer(f"{where} no longer loads: {error.problem}") from error
     for finding in kind.findings(document, name):
-        raise NegativeAnswer(f"{where} is no valid {kind.noun} any more: {finding.message}")
+        raise NegativeAnswer(f"{where} is no longer a valid {kind.noun}: {finding.message}")
     return document

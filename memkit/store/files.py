@@ -92,7 +92,7 @@ def make_user_only(folder: Path) -> None:
         sync_folder(folder.parent)
     except OSError as error:
         raise EnvironmentFault(
-            f"{folder} cannot be made: {error.strerror or error}. Nothing was kept there."
+            f"{folder} cannot be created: {error.strerror or error}. Nothing was written there."
         ) from error
 
 
@@ -198,7 +198,7 @@ class LastGood(Generic[Value]):
         """Replace the old value by a loaded one, and report a failure."""
         if isinstance(loaded, MemkitError):
             if str(loaded) != self._told:
-                self._tell(f"The {self._what} stay as they were, because the changed ones do not load. {loaded}")
+                self._tell(f"Keeping the {self._what} as they were, because the changed ones do not load. {loaded}")
             self._told = str(loaded)
             return
         (self._value,) = loaded

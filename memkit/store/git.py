@@ -16,7 +16,7 @@ from memkit.runtime.memory.log.shards import take
 from memkit.store.git_process import EndedGit, GitProcess, KilledGit, require_alive
 from memkit.store.layout import GitFolder, git_folder, head_branch, known_git_folder
 
-DETACHED = "No branch is checked out, so the commit is on none and gets lost when you leave. Keep it: git branch NAME."
+DETACHED = "No branch is checked out, so the commit is lost when you switch. Keep it: git branch NAME."
 _SECONDS = 60.0
 _HOOK_SECONDS = 600.0
 """Hooks run whole test suites."""
@@ -134,7 +134,7 @@ class Git:
                 return None
             if folder is None and not self.is_repository():
                 raise EnvironmentFault(
-                    f"{self.root} lies in no git repository, so nothing can be committed. Run 'git init' there first."
+                    f"{self.root} is not in a git repository, so nothing can be committed. Run 'git init' there first."
                 )
             self.require_identity()
             self._require_no_repository(paths)
@@ -185,8 +185,8 @@ class Git:
             for parent, folders, files in os.walk(self.root / path):
                 if ".git" in folders or ".git" in files:
                     raise EnvironmentFault(
-                        f"{parent} is another repository inside of {path}, and memkit commits no submodules. "
-                        "Move it out of the store."
+                        f"{parent} is another repository inside {path}, and memkit does not commit submodules. Move "
+                        "it out of the store."
                     )
 
     @contextmanager
@@ -234,8 +234,8 @@ class Git:
             said = ended.errors.decode("utf-8", "replace").strip() or f"exit {ended.status}"
             if locked := _LOCKED.search(said):
                 raise EnvironmentFault(
-                    f"{locked['path']} is there: another git is at work, or was killed and left it. "
-                    "Try again when it is done; delete the file where there is none."
+                    f"{locked['path']} exists: another git process is running, or was killed. Try again when it has "
+                    "finished; if none is running, delete the file."
                 )
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {_reason(said)}")
         return ended.output if ended.status == 0 else b""
@@ -387,8 +387,8 @@ def _wait_for_others(lock: Path) -> None:
 # What git should not track, and what a commit would run.
 
 HOW_TO_CLEAN = (
-    f"Take it out: git rm -r -q --cached {MACHINE} && git commit -m 'Untrack {MACHINE}'. Older commits keep it "
-    f"until the history is rewritten: git filter-repo --invert-paths --path {MACHINE}"
+    f"Untrack it: git rm -r -q --cached {MACHINE} && git commit -m 'Untrack {MACHINE}'. Older commits keep it until "
+    f"the history is rewritten: git filter-repo --invert-paths --path {MACHINE}"
 )
 _IN_INDEX = MACHINE[1:].encode() + b"/"
 """A path below it as bytes in an index, which may omit the prefix shared with the previous path."""

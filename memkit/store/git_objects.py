@@ -53,10 +53,10 @@ class GitObjects:
             UsageError: There is no such commit.
         """
         if not self._git.is_repository():
-            raise EnvironmentFault(f"{self._git.root} lies in no git repository, so it has no commits.")
+            raise EnvironmentFault(f"{self._git.root} is not in a git repository, so it has no commits.")
         id = self._resolved(f"{name}^{{commit}}") if name and "\0" not in name else ""
         if not id:
-            raise UsageError(f"{name!r:.100} names no commit here. Try a branch, a tag or an id of 'git log'.")
+            raise UsageError(f"{name!r:.100} does not name a commit here. Try a branch, a tag or an id from 'git log'.")
         return id
 
     def branch(self, name: str) -> str | None:
@@ -148,10 +148,10 @@ class GitObjects:
         self._git.require_identity()
         reference = _branch_ref(self._git, branch)
         if self._git.head_branch() == branch:
-            raise UsageError(f"The branch {branch!r} is checked out: its files would no longer be those of its commit.")
+            raise UsageError(f"The branch {branch!r} is checked out: its files would no longer match its commit.")
         before = self.branch(branch)
         if before not in (None, parent):
-            raise EnvironmentFault(f"The branch {branch!r} is there and ends with another commit. Name another branch.")
+            raise EnvironmentFault(f"The branch {branch!r} already exists with another commit. Name another branch.")
         tree = self._changed_tree(parent, changes)
         signing = self._git.signing()
         words = ["commit-tree", *(["-S"] if signing else []), tree, "-p", parent, "-F", "-"]
@@ -177,7 +177,7 @@ class GitObjects:
 
     def _lacking(self, blob: str) -> EnvironmentFault:
         return EnvironmentFault(
-            f"The blob {blob} is not in the repository {self._git.root}, and nothing is fetched. Run 'git fsck'."
+            f"The blob {blob} is missing from the repository {self._git.root}; memkit does not fetch. Run 'git fsck'."
         )
 
     def _resolved(self, name: str) -> str:
@@ -233,7 +233,7 @@ def is_shallow(git: Git) -> bool:
 
 
 def _shallow_hint(git: Git) -> str:
-    return " This clone is shallow: 'git fetch --unshallow' brings the older commits." if is_shallow(git) else ""
+    return " This clone is shallow: 'git fetch --unshallow' gets the older commits." if is_shallow(git) else ""
 
 
 _HEADER = re.compile(r"(?P<commit>[0-9a-f]{40,64}) \d+ (?P<line>\d+)(?: \d+)?")

@@ -153,7 +153,9 @@ class GitProcess:
             if not child.stdout.read(1) and child.wait() != 0:
                 raise BrokenPipeError
         except BrokenPipeError:
-            raise EnvironmentFault(f"git {arguments[0]} ended in {self.folder} before it had said all.") from None
+            raise EnvironmentFault(
+                f"git {arguments[0]} in {self.folder} ended before its output was complete."
+            ) from None
         finally:
             child.kill()
             child.wait()
@@ -178,8 +180,8 @@ class GitProcess:
                 raise EnvironmentFault(f"Git does not run here: {one_line(said)}")
             if listed.status == 0 and _SENTINEL not in keys:
                 raise EnvironmentFault(
-                    "This git is older than 2.31 and takes no settings from its caller, so it would start what a "
-                    "repository names. Install a newer git."
+                    "This git is older than 2.31 and ignores settings from its caller, so it would run programs that "
+                    "a repository names. Install a newer git."
                 )
             self._overruled = overruled(keys)
         return _OFF | ({} if hooks else NO_HOOKS) | self._overruled
@@ -229,7 +231,7 @@ class GitProcess:
         for parent, _, files in os.walk(named or self._named.get("GIT_WORK_TREE") or self.folder):
             for path in (Path(parent, name) for name in _READ_ON_THE_WAY.intersection(files)):
                 if path.is_fifo():
-                    raise StoreFault(f"{path} is no file, and git waits for it. Put a file in its place.")
+                    raise StoreFault(f"{path} is not a file, so git would block on it. Replace it with a file.")
 
     def _started(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
         """Start a git that answers repeated requests."""
@@ -401,7 +403,7 @@ class ObjectReader:
         self._wanted.flush()
         header = self._output.readline()
         if not header:
-            raise EnvironmentFault(f"git cat-file ended while it was asked for {id}.")
+            raise EnvironmentFault(f"git cat-file ended while reading {id}.")
         return None if header.endswith(b" missing\n") else _object(header, self._output)
 
 
@@ -440,4 +442,4 @@ def _object(header: bytes, output: IO[bytes]) -> GitObject:
             return GitObject(id, kind, data)
     except ValueError:
         pass  # a dying git cannot take all of its input
-    raise EnvironmentFault(f"git cat-file ended in the middle of what it said: {header[:80]!r}.")
+    raise EnvironmentFault(f"git cat-file ended in the middle of its output: {header[:80]!r}.")

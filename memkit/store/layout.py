@@ -39,10 +39,10 @@ def find_store(given: Path | None = None) -> Path:
     if named is not None:
         root = named.expanduser().resolve()
         if root.exists() and not root.is_dir():
-            raise StoreNotFound(f"{named} is a file. A store is a folder with {MANIFEST} in it: name that.")
+            raise StoreNotFound(f"{named} is a file. Name the store's folder, the one that contains {MANIFEST}.")
         if not (root / MANIFEST).is_file():
             raise StoreNotFound(
-                f"{named} is not a store: it has no {MANIFEST}. Make one with: memkit init {shell_word(str(named))}"
+                f"{named} is not a store: it has no {MANIFEST}. Create one with: memkit init {shell_word(str(named))}"
             )
         return _looked_at(root)
     here = Path.cwd().resolve()
@@ -50,7 +50,7 @@ def find_store(given: Path | None = None) -> Path:
         if (folder / MANIFEST).is_file():
             return _looked_at(folder)
     raise StoreNotFound(
-        f"No store in {here} or above: no {MANIFEST}. Make one with 'memkit init DIR', or name one with --store DIR."
+        f"No store in {here} or above: no {MANIFEST}. Create one with 'memkit init DIR', or name one with --store DIR."
     )
 
 
@@ -78,7 +78,9 @@ def require_inside(root: Path, path: Path, shown: str) -> None:
         leads_inside(root, path)
     except LeadsOut as error:
         what = "The file is a link" if path.is_symlink() else f"{shown.rpartition('/')[0]}/ is a link"
-        raise UsageError(f"{shown}:1:1: {what} out of the store, where no history keeps it.", path=shown) from error
+        raise UsageError(
+            f"{shown}:1:1: {what} out of the store, so git does not track its content.", path=shown
+        ) from error
 
 
 def require_writable_inside(root: Path, path: Path) -> None:
@@ -271,7 +273,7 @@ _WRITTEN = (
 """What git writes in its folder when memkit commits."""
 _ASKED = (".gitignore", ".gitattributes", ".gitmodules")
 """What git always reads in the working tree."""
-_NEVER_READ = "Nothing of it was read. Remove it, or open the store that it belongs to."
+_NEVER_READ = "It was not read. Remove it, or open the store that it belongs to."
 
 
 class GitFolder(NamedTuple):
@@ -307,10 +309,10 @@ class GitFolder(NamedTuple):
                 if not any(target == home or target.startswith(home + os.sep) for home in homes):
                     raise StoreFault(f"{path} is a link out of the repository, to {target}. {_NEVER_READ}")
             elif not path.is_file() and not path.is_dir():
-                raise StoreFault(f"{path} is no file and no folder. {_NEVER_READ}")
+                raise StoreFault(f"{path} is neither a file nor a folder. {_NEVER_READ}")
         for path in (self.top / name for name in _ASKED):
             if os.path.lexists(path) and not path.is_file() and not path.is_symlink():
-                raise StoreFault(f"{path} is no file, and git would wait for it. Put a file in its place.")
+                raise StoreFault(f"{path} is not a file, so git would block on it. Replace it with a file.")
 
     def _written(self) -> Iterator[Path]:
         for folder in dict.fromkeys((self.own, self.shared)):
@@ -348,7 +350,7 @@ def git_folder(root: Path) -> GitFolder | None:
             raise StoreFault(f"{mark} is a link, to {os.path.realpath(mark)}. {_NEVER_READ}")
         if mark.is_dir() and os.path.lexists(mark / "HEAD"):
             if os.path.lexists(mark / "commondir"):
-                raise StoreFault(f"{mark / 'commondir'} puts the branches into another repository. {_NEVER_READ}")
+                raise StoreFault(f"{mark / 'commondir'} puts the branches in another repository. {_NEVER_READ}")
             return GitFolder(top, mark, mark)
         if mark.is_file():
             return _pointed_at(mark)
@@ -375,8 +377,8 @@ def _pointed_at(mark: Path) -> GitFolder:
     if is_linked or is_submodule or is_inside:
         return GitFolder(top, own, shared)
     raise StoreFault(
-        f"{mark} names the repository {own}, which knows nothing of {top}. {_NEVER_READ} "
-        f"Where it is yours: git --git-dir {own} config core.worktree {top}"
+        f"{mark} names the repository {own}, which does not know {top}. {_NEVER_READ} If it is yours: git --git-dir "
+        f"{own} config core.worktree {top}"
     )
 
 

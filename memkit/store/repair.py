@@ -158,7 +158,7 @@ class _Shelf:
             set_aside(state_folder(self._root) / folder, f"{name}-{self._moment}", content, suffix)
         except OSError as error:
             raise EnvironmentFault(
-                f"A copy of {name} cannot be kept ({error.strerror}), so nothing was changed there."
+                f"A copy of {name} cannot be saved ({error.strerror}), so it was not changed."
             ) from error
 
     def _sync(self, path: Path) -> None:
@@ -232,8 +232,8 @@ class Loss:
                 yield ShardProblem("missing", path, first.number, f"{message}{', and so on' if count > 1 else ''}.")
         for place, now, then in self.edited:
             message = (
-                f"Id {then.id} is another line in {source} ({path}:{then.number}). Lines are never edited: "
-                "take the change back, and correct the record with 'memkit memory supersede'."
+                f"Id {then.id} is a different line in {source} ({path}:{then.number}). Lines are never edited: undo "
+                "the change, and correct the record with 'memkit memory supersede'."
             )
             yield ShardProblem("tampered", place, now.number, message)
 
@@ -327,17 +327,19 @@ def misplaced(root: Path) -> Iterator[tuple[ShardProblem, Path]]:
     """Yield each file or link in ``archive/`` that looks like a shard and is not read as one."""
     archive = root / "archive"
     if archive.is_symlink():
-        yield _problem("symlink", root, archive, "archive/ is a link, so git keeps nothing of what lies there.")
+        yield _problem("symlink", root, archive, "archive/ is a link, so git does not track what is in it.")
         return
     for path in sorted(_below(archive)):
         parts = path.relative_to(archive).parts
         if path.is_symlink():
             if ".jsonl" in path.name or re.fullmatch(MONTH, path.name):
-                yield _problem("symlink", root, path, "A link is not followed. Put the file itself in its place.")
+                yield _problem("symlink", root, path, "Links are not followed. Replace it with the file itself.")
         elif ".jsonl" in path.name and not (
             len(parts) == 2 and re.fullmatch(MONTH, parts[0]) and path.suffix == ".jsonl" and path.is_file()
         ):
-            yield _problem("misplaced-shard", root, path, f"This is no shard, and nothing in it is remembered. {_MOVE}")
+            yield _problem(
+                "misplaced-shard", root, path, f"This is not a shard, so nothing in it is remembered. {_MOVE}"
+            )
 
 
 def twins(paths: Iterable[str]) -> Iterator[ShardProblem]:

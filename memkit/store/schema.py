@@ -178,7 +178,7 @@ def _is(data: Any, name: str) -> bool:
 def _wrong_type(data: Any, expected: list[str], path: KeyPath) -> str:
     actual = next(noun for name, noun in _NOUNS.items() if _is(data, name))
     advice = " Put it in quotes." if expected == ["string"] and not isinstance(data, (dict, list, type(None))) else ""
-    return f"{_subject(path)} must be {_either([_NOUNS[name] for name in expected])}, and is {actual}.{advice}"
+    return f"{_subject(path)} must be {_either([_NOUNS[name] for name in expected])}, but is {actual}.{advice}"
 
 
 def _subject(path: KeyPath) -> str:
@@ -236,7 +236,7 @@ def _size(kind: type, unit: str, *, least: bool) -> Callable[[Any, Any], str]:
             return ""
         if least and limit == 1:
             return "must not be empty."
-        return f"must have at {'least' if least else 'most'} {limit} {unit}, and has {len(data)}."  # type: ignore[arg-type]
+        return f"must have at {'least' if least else 'most'} {limit} {unit}, but has {len(data)}."  # type: ignore[arg-type]
 
     return compare
 
@@ -245,7 +245,7 @@ def _range(*, least: bool) -> Callable[[Any, Any], str]:
     def compare(data: Any, limit: float) -> str:
         if not _is(data, "number") or (data >= limit if least else data <= limit):
             return ""
-        return f"must be at {'least' if least else 'most'} {limit}, and is {data}."
+        return f"must be at {'least' if least else 'most'} {limit}, but is {data}."
 
     return compare
 
@@ -254,7 +254,7 @@ def _unique(data: Any, wanted: bool) -> str:
     if not wanted or not isinstance(data, list):
         return ""
     repeated = [item for number, item in enumerate(data) if item in data[:number]]
-    return f"has {repeated[0]!r} twice." if repeated else ""
+    return f"contains {repeated[0]!r} twice." if repeated else ""
 
 
 _VALUES: Mapping[str, Callable[[Any, Any], str]] = {

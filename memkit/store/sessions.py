@@ -84,7 +84,7 @@ class SessionBook:
                 f"No session {word!r:.60} here, or it is another user's.{near} 'memkit sessions list' shows them."
             )
         if len(fitting) > 1:
-            raise UsageError(f"{word!r:.60} fits {len(fitting)} sessions: {_named(fitting)}. Give more of the id.")
+            raise UsageError(f"{word!r:.60} matches {len(fitting)} sessions: {_named(fitting)}. Give more of the id.")
         return fitting[0]
 
     def called(self, user_id: str, name: str) -> str | None:
@@ -115,9 +115,7 @@ class SessionBook:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(handle)
-            raise SessionOpen(
-                f"Somebody is talking in session {card.session!r:.60}. End that conversation first."
-            ) from None
+            raise SessionOpen(f"Session {card.session!r:.60} is in use. End that conversation first.") from None
         try:
             yield
         finally:
@@ -144,7 +142,7 @@ class SessionBook:
         """
         found = [kept for session, kept in self._files(card.user_id) if session == card.session]
         if not found:
-            raise NotFound(f"Of {card.session!r:.60} only the turns are left, and those have no name.")
+            raise NotFound(f"Only the turns of {card.session!r:.60} are left, and those cannot be renamed.")
         with self.held(card):
             for kept in found:
                 file = SessionFile(kept.folder, card.user_id, card.session, self._sealer)
@@ -233,10 +231,8 @@ class Checkpoints:
         return len(missing)
 
 
-_PROMPT = "What the prompt of a session held cannot be read. Its turns are kept elsewhere, and it goes on from those."
-_STEPS = (
-    "The steps of a session's last turn cannot be read, so that nobody can talk in it. Its turns are kept elsewhere."
-)
+_PROMPT = "A session's saved prompt cannot be read. The session continues from its turns, which are stored separately."
+_STEPS = "The steps of a session's last turn cannot be read, so it cannot continue. Its turns are stored separately."
 
 
 def damaged_sessions(root: Path) -> Iterator[ShardProblem]:

@@ -56,7 +56,7 @@ class ServerTokens:
         token = ServerToken(secrets.token_hex(6), user, scope, _digest(shown), to_text(now))
         folder = self._folder()
         if folder.resolve().is_relative_to(self._root):
-            raise EnvironmentFault(f"{keys_home()} lies in the store itself, which could so let anybody in.")
+            raise EnvironmentFault(f"{keys_home()} is inside the store, which could then grant access to anyone.")
         make_user_only(folder)
         write_whole(folder / f"{token.id}.json", json.dumps(asdict(token)).encode(), mode=0o600)
         return shown, token

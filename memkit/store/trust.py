@@ -84,24 +84,26 @@ class Trust:
     def require_evaluator(self, path: Path) -> None:
         """Raise ``NotTrusted`` unless the store is trusted and the file at ``path`` is one of its evaluators."""
         shown = os.path.relpath(path, self.root)
-        what = f"{shown} lies in a store and would run with your rights"
+        what = f"{shown} is in a store and would run with your rights"
         if shown not in (demands := self.require(what)).evaluators:
             raise NotTrusted(
-                f"{what}, and it is none of the evaluators that 'memkit trust' told of. Call it evaluator.py, or give "
-                "it a function evaluate of its own, and trust the store anew.",
+                f"{what}, and it is not one of the evaluators that 'memkit trust' listed. Name it evaluator.py, or "
+                "give it its own function evaluate, and trust the store again.",
                 self,
                 demands,
             )
 
     def _refusal(self, demands: Demands, what: str, instead: str) -> NotTrusted:
         changed = self.changed(demands)
-        why = "nobody trusted this store here"
+        why = "this store is not trusted here"
         if changed:
             named = ", ".join(one_line(name, 80) for name in changed[:_SHOWN])
             more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
             why = f"the store changed since it was trusted ({named}{more})"
         return NotTrusted(
-            f"{what}, and {why}. Look with 'memkit trust --show', allow it with 'memkit trust'{instead}.", self, demands
+            f"{what}, but {why}. Inspect it with 'memkit trust --show', allow it with 'memkit trust'{instead}.",
+            self,
+            demands,
         )
 
     def changed(self, demands: Demands) -> list[str]:
@@ -121,7 +123,7 @@ class Trust:
         home = self._home()
         if home is None:
             raise EnvironmentFault(
-                f"{keys_home()} lies in the store itself, where no trust is kept. For one run, set "
+                f"{keys_home()} is inside the store, where trust cannot be kept. For one run, set "
                 f"{VARIABLE}={demands.digest}"
             )
         kept = demands.with_keys_in_use()
@@ -133,7 +135,7 @@ class Trust:
             write_whole(self._file(home), json.dumps(data, indent=1).encode(), mode=0o600)
         except EnvironmentFault as error:
             raise EnvironmentFault(
-                f"The trust cannot be kept: {str(error).partition('. ')[0].rstrip('.')}. For one run, set "
+                f"Trust cannot be saved: {str(error).partition('. ')[0].rstrip('.')}. For one run, set "
                 f"{VARIABLE}={demands.digest}"
             ) from error
 

@@ -198,7 +198,7 @@ _SEPARATOR = re.compile("[\x85\u2028\u2029]")
 _READ_DIFFERENTLY = re.compile("\t|[|>][-+0-9]*#|(?<!^)\ufeff")
 """What libyaml accepts in places where PyYAML's own scanner does not, or counts otherwise."""
 _CONFLICT = re.compile(r"^<{7}(?: [^\r\n]*)?(?=\r?\n)(?=.*^>{7}(?: |\r?$))", re.MULTILINE | re.DOTALL)
-UNSETTLED = "This is a conflict marker ({marker:.60}): a merge left both sides here. Keep one of them, or both in one."
+UNSETTLED = "This is a conflict marker ({marker:.60}) left by a merge. Keep one side, or combine them."
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 KeyPath = tuple[str | int, ...]
@@ -494,7 +494,7 @@ class _Builder:
             inner = (*path, key)
             if key in entries:
                 first = self.keys[inner][0]
-                raise self._error("MKY002", event, f"The key {key!r} stands here twice (first on line {first}).")
+                raise self._error("MKY002", event, f"Duplicate key {key!r} (first on line {first}).")
             self.keys[inner] = _start(event)
             entries[key] = self._node(next(events), events, inner)
         return entries

@@ -73,7 +73,7 @@ def keep_agents_file(workspace: Workspace, path: Path, *, user: str, mine: bool 
     before = _text_of(path)
     found = BLOCK.findall(before)
     if len(found) > 1 or (not found and ("<!-- memkit:begin" in before or END in before)):
-        raise UsageError(f"{path}: there has to be one 'memkit:begin' and, below it, one 'memkit:end'. Mend the marks.")
+        raise UsageError(f"{path}: there must be one 'memkit:begin' and, below it, one 'memkit:end'. Fix the marks.")
     kept = AgentsFile(path, user)
     if found:
         origin = workspace.writer(user) if mine else Origin(ACTOR, user, taint=(ACTOR,))
@@ -99,7 +99,7 @@ def _text_of(path: Path) -> str:
     with suppress(UnicodeDecodeError):
         if len(data) <= LARGEST and b"\0" not in data:
             return data.decode()
-    raise UsageError(f"{path} is not a text in UTF-8 of at most {LARGEST >> 20} MB.")
+    raise UsageError(f"{path} is not UTF-8 text of at most {LARGEST >> 20} MB.")
 
 
 # Writing.
@@ -220,7 +220,7 @@ def offer_lines(offers: Sequence[Mapping[str, Any]], left_out: Collection[str] =
         id = offer["id"]
         waits = f": memkit memory approve {id}" if offer["decision"] == "quarantined" else ""
         if id in left_out and not waits:
-            waits = f" {id}; it is left out of the file until you say: memkit memory approve {id}"
+            waits = f" {id}; it is left out of the file until you run: memkit memory approve {id}"
         reasons = "; ".join(reason["message"] for reason in offer["reasons"])
         why = f" ({reasons})" if reasons else ""
         told.append(f"line {offer['line']}: {offer['op']} {offer['decision']}{why}{waits}")

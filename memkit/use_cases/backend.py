@@ -74,7 +74,6 @@ def _working_place(where: BackendAddress) -> TierPlace:
     server = open_working(where)
     try:
         server.ping()
-        server.require_rights()
     except ArchiveError as error:
         return TierPlace(where.kind, where.shown, fault=error)
     return TierPlace(where.kind, where.shown, remark=server.remark())
@@ -96,7 +95,7 @@ def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], Non
     """
     origin, target = place_of(workspace, "working"), address(to, WORKING)
     if origin == target:
-        raise UsageError(f"The short-lived tiers lie in {target.shown} already.")
+        raise UsageError(f"The short-lived tiers are already in {target.shown}.")
     users = workspace.archive.users()
     if origin.url and (before := workspace.shared) is not None:
         before.ping()
@@ -105,9 +104,7 @@ def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], Non
     if target.url:
         from memkit.runtime.backends.opening import open_working
 
-        server = open_working(target)
-        server.ping()
-        server.require_rights()
+        open_working(target).ping()
     if not dry_run:
         confirm(Move(origin.shown, target.shown, 0, len(users), verified=False))
         with workspace.trust.in_step(workspace.notice):
@@ -172,7 +169,7 @@ def move_archive(
             found = counted_in(workspace.archive.log)
             return Move(left.shown, target.shown, found.records, len(found.users), verified=True)  # type: ignore[attr-defined]
     if origin == target:
-        raise UsageError(f"The archive lies in {target.shown} already.")
+        raise UsageError(f"The archive is already in {target.shown}.")
     if problems := workspace.archive.line_problems():
         first = problems[0]
         raise StoreFault(f"{first.path}:{first.line}: {first.code}: repair the archive first, with 'memkit fsck'.")
@@ -202,7 +199,7 @@ def _left_behind(workspace: Workspace, origin: BackendAddress) -> Log | None:
     return log if log.is_left() else None
 
 
-OTHER_MEMORY = "That database holds other memory already. Give an empty one; nothing was changed here."
+OTHER_MEMORY = "That database already contains other memory. Give an empty one; nothing was changed here."
 
 
 def _require_room(workspace: Workspace, source: Log, other: Log) -> None:
@@ -219,7 +216,7 @@ def _require_room(workspace: Workspace, source: Log, other: Log) -> None:
     shards = [workspace.root / "archive" / shard for shard in other.shards()]
     if shards and not (state_folder(workspace.root) / MOVING / PUTTING).exists():
         raise StoreFault(
-            f"{workspace.root / 'archive'} holds shards, which the memory that is moved would mix with. Move them away."
+            f"{workspace.root / 'archive'} contains shards that would mix with the moved memory. Move them away."
         )
     for path in shards:  # of an attempt that was killed before the store named them
         path.unlink()
@@ -242,7 +239,9 @@ def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Calla
         if isinstance(sink, PostgresSink) and sink.holds_more:
             raise StoreFault(OTHER_MEMORY)
         if not sink.stands():
-            raise EnvironmentFault("What arrived is not what was sent. The old side serves on; nothing is lost.")
+            raise EnvironmentFault(
+                "The copy does not match the original. The old back end stays in use; nothing is lost."
+            )
         other.claim()  # type: ignore[attr-defined]
         if isinstance(sink, FilesSink):
             (staging / PUTTING).touch()
@@ -326,7 +325,7 @@ def take_snapshot(workspace: Workspace, *, branch: str | None = None) -> Snapsho
     base = objects.commit_id("HEAD")
     name = branch or f"memkit/snapshot-{workspace.clock():%Y-%m-%d}"
     if objects.branch(name) is not None:
-        raise UsageError(f"The branch {name!r:.80} is there already. Give --branch another name.")
+        raise UsageError(f"The branch {name!r:.80} already exists. Give another --branch.")
     log, said = workspace.archive.log, Passengers()
     staging = state_folder(workspace.root) / MOVING
     shutil.rmtree(staging, ignore_errors=True)

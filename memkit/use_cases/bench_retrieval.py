@@ -45,7 +45,7 @@ def bench_retrieval(
     make = partial(ranker, embedder=_embedder(model))
     measured = measure(_counted(dataset.dialogues, progress), chosen, sorted(set(ks)), make)
     if not measured.questions:
-        raise UsageError(f"{path} asks nothing whose answer it names, so there is nothing to recall.", path=str(path))
+        raise UsageError(f"{path} has no question with a stated answer, so there is nothing to recall.", path=str(path))
     warnings = [
         f"k={k} of {count} candidate {granularity}s: with so few to choose from, recall@{k} says little."
         for granularity, count in measured.candidates.items()

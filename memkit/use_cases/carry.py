@@ -63,7 +63,7 @@ def export_memory(workspace: Workspace, user: str, account: ImportAccount) -> It
         yield encode_data(held)
     account.gaps += _gaps(workspace, sealed)
     if not counts:
-        raise NotFound(" ".join([f"Nothing is held on {user!r:.60}.", *account.gaps]))
+        raise NotFound(" ".join([f"Nothing is stored about {user!r:.60}.", *account.gaps]))
     workspace.audit.append({"event": "export", "actor": "person", "user_id": user})
 
 
@@ -74,8 +74,8 @@ def _gaps(workspace: Workspace, sealed: int) -> Iterator[str]:
     if unread:
         first = f"{unread[0].path}:{unread[0].line}"
         yield (
-            f"Not readable, so that nobody knows whom they are about: {_lines(len(unread))} of the archive, the first "
-            f"at {first}. 'memkit fsck' names them."
+            f"Unreadable, so their user is unknown: {_lines(len(unread))} of the archive, the first at {first}. "
+            "'memkit fsck' lists them."
         )
 
 
@@ -267,7 +267,7 @@ def _judged_elsewhere(
     Shared memories are seen by everybody, so a file with any is one part.
     """
     if source.path is None:
-        raise UsageError("--executor lets workers read FILE: name one that they see, and not standard input.")
+        raise UsageError("With --executor, workers read FILE: name one that they can see, not standard input.")
     users: dict[str, None] = {}
     shares = False
     for item in open_reader(imported.format)(source, wishes):
@@ -379,8 +379,8 @@ def restore_memory(workspace: Workspace, source: ImportSource, *, user: str | No
     _require_absent(workspace, restored)
     if workspace.settings["privacy.consent"] == "always" and not _agreed(workspace, source, restored.user_id):
         raise NegativeAnswer(
-            f"{restored.user_id!r:.60} has not agreed to long-term memory, here or in the file, and this store asks "
-            "for that (privacy.consent: always). Nothing was restored."
+            f"{restored.user_id!r:.60} has not consented to long-term memory, here or in the file, and this store "
+            "requires it (privacy.consent: always). Nothing was restored."
         )
     if not dry_run:
         try:
@@ -395,7 +395,7 @@ def _first_user(source: ImportSource) -> str:
         for _, data in numbered_objects(file):
             if not isinstance(data, Reason) and isinstance(data.get("user_id"), str):
                 return str(data["user_id"])
-    raise NegativeAnswer(f"{source.name} holds no line of any user, so there is nothing to restore.")
+    raise NegativeAnswer(f"{source.name} has no line of any user, so there is nothing to restore.")
 
 
 def _check(workspace: Workspace, source: ImportSource, restored: Restored) -> None:
@@ -424,8 +424,8 @@ def _require_absent(workspace: Workspace, restored: Restored) -> None:
     held = sum(1 for _ in workspace.archive.export(restored.user_id))
     if held > restored.here:
         raise NegativeAnswer(
-            f"This store holds {counted(held - restored.here, 'line')} about {restored.user_id!r:.60} not in the file. "
-            "--restore brings a user back into a store without them; without it, the memories pass the write gate."
+            f"This store has {counted(held - restored.here, 'line')} about {restored.user_id!r:.60} not in the file. "
+            "--restore is for a store without data on this user; without it, the memories pass the write gate."
         )
 
 

@@ -133,7 +133,7 @@ def foresee_plan(planner: HTNPlanner, problem: Problem, how: Carrying, *, worksp
 def plan_runs(folder: Path | None, workspace: Workspace | None) -> PlanRuns:
     """Return the runs in a folder, or in the store's state; raise ``UsageError`` if there is neither."""
     if folder is None and workspace is None:
-        raise UsageError("There is no store here to keep the run in. Name a folder: --run-dir DIR.")
+        raise UsageError("There is no store here to save the run in. Name a folder: --run-dir DIR.")
     return PlanRuns(folder or state_folder(workspace.root if workspace else Path()) / "plans")
 
 
@@ -161,7 +161,7 @@ def _carried_out(
         try:
             execution = executor.run(run.problem, result)
         except (KeyboardInterrupt, MemkitError, HtnError):
-            how.notice(f"The run stops in the middle. Go on with: {resuming(run.id, how.runs)}")
+            how.notice(f"The run stopped in the middle. Continue with: {resuming(run.id, how.runs)}")
             raise
     account = {"mode": "run", **execution.to_data(), "folder": str(run.folder)}
     judged = outcome_of_steps(", ".join(" ".join(map(str, task)) for task in run.problem.tasks), account)
@@ -253,7 +253,7 @@ def _foreseen(action: Action, toolbox: Tools, hands: ToolHands) -> tuple[dict[st
 def _nobody(action: Action, how: Carrying) -> str | None:
     if action.kind != MANUAL or how.manual is not None:
         return None
-    return "no tool is bound to it, and nobody is here to do it: bind one with 'tool:', or say --manual done"
+    return "no tool is bound to it, and nobody is present to do it: bind one with 'tool:', or give --manual done"
 
 
 def _by_hand(action: Action, how: Carrying) -> ToolOutcome:
@@ -295,4 +295,4 @@ def _seen(text: str, tool: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         wanted = '{"facts": ["at shop", "not at home"]} or {"state": [everything that holds]}'
-        raise UsageError(f"{tool} answers {text!r:.60}, which is no JSON. Let it print {wanted}.") from None
+        raise UsageError(f"{tool} returned {text!r:.60}, which is not JSON. It must print {wanted}.") from None

@@ -80,7 +80,7 @@ class _Past:
             return (last, work) if last.text != work.text else (self.before_newest(), last)
         one, _, other = span.partition("..")
         if other.startswith(".") or not (one or other):
-            raise UsageError(f"{span!r} is no span. Write V1..V2, with versions or commits, or one of them.")
+            raise UsageError(f"{span!r} is not a range. Write V1..V2, with versions or commits, or one of them.")
         after = self.at(other) if other else self.work_tree()
         return (self.at(one) if one else self.before(after)), after
 
@@ -138,5 +138,5 @@ class _Past:
         except YamlError as error:
             raise NegativeAnswer(f"{where} does not load, so it cannot be compared: {error.problem}") from error
         for finding in skill_findings(document, self.name):
-            raise NegativeAnswer(f"{where} is no valid skill: {finding.message}")
+            raise NegativeAnswer(f"{where} is not a valid skill: {finding.message}")
         return read_skill(document.data)

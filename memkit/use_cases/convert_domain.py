@@ -34,9 +34,9 @@ def convert_domain(
         EnvironmentFault: The file cannot be written.
     """
     if target.suffix.lower() not in _KNOWN:
-        raise UsageError(f"{target} ends in none of {', '.join(_KNOWN)}, so it says no language. Name it so.")
+        raise UsageError(f"{target} does not end in any of {', '.join(_KNOWN)}, so its language is unknown. Rename it.")
     if target.exists() and not force:
-        raise UsageError(f"{target} is there already. Add --force to replace it.")
+        raise UsageError(f"{target} already exists. Add --force to replace it.")
     notes: list[str] = []
     if domain is None:
         _refuse_problem(source, root)
@@ -52,7 +52,7 @@ def _refuse_problem(source: str, root: Path | None) -> None:
     """Raise if a file holds a problem: its contents can only be read with its domain."""
     path = domain_file(source, root)
     if path.is_file() and is_problem(path):
-        raise UsageError(f"{source} holds a problem, which is read with its domain. Add --domain FILE|NAME.")
+        raise UsageError(f"{source} contains a problem, which is read with its domain. Add --domain FILE|NAME.")
 
 
 def _domain_text(domain: Domain, target: Path, notes: list[str]) -> str:
@@ -108,10 +108,10 @@ def _named(domain: Domain, notes: list[str]) -> Domain:
     if NAME.fullmatch(domain.name):
         return domain
     name = plain_name(domain.name) or "domain"
-    notes.append(f"The domain is called {name} now: names in a store have small letters, digits, - and _.")
+    notes.append(f"The domain is now called {name}: names in a store have lower-case letters, digits, - and _.")
     return replace(domain, name=name)
 
 
 def _refuse_loss(same: bool, target: Path) -> None:
     if not same:
-        raise UsageError(f"{target} would not say all that the source says, so it was not written.")
+        raise UsageError(f"{target} would lose part of the source, so it was not written.")

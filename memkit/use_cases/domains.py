@@ -85,7 +85,7 @@ def draft_domain(root: Path, name: str) -> tuple[Path, Path]:
         UsageError: The name is invalid, or one of the files exists.
     """
     if os.path.lexists(root / FOLDER / f"{checked_name(name, 'domain')}.hddl"):
-        raise UsageError(f"{FOLDER}/{name}.hddl exists already. Edit it, or choose another name.")
+        raise UsageError(f"{FOLDER}/{name}.hddl already exists. Edit it, or choose another name.")
     problem = f"{PROBLEMS}/{name}/first.yaml"
     return draft_file(root, DOMAIN, name, beside={problem: draft_text("problem", name)}), root / problem
 
@@ -159,7 +159,7 @@ def _belonging(sources: Sequence[SourceFile], path: Path) -> Iterator[SourceFile
 
 def _of_file(path: Path) -> SourceFile:
     if not path.is_file():
-        raise UsageError(f"{path} does not exist, or is no file.")
+        raise UsageError(f"{path} does not exist, or is not a file.")
     path = path.absolute()
     try:
         root = store_above(path)

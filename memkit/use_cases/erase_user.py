@@ -139,8 +139,6 @@ def erase_user(
     subject = Subject(user, lambda line: shown(line, workspace.sealer), _called(workspace, user, about))
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         _require_erasable(workspace.root, repository, whole_repository=whole_repository)
-        if workspace.server:
-            workspace.server.require_rights()
         earlier = _owed(workspace, subject)
         if workspace.shared is not None:
             workspace.shared.ping()
@@ -150,9 +148,9 @@ def erase_user(
         plan = replace(_plan(survey, only_key=only_key), about=about, projects=_projects_with(survey))
         if survey.is_empty() and earlier is None and not plan.projects:
             if about:
-                raise NegativeAnswer(f"Nothing is told of {about!r} to {user!r}. Nothing was changed.")
+                raise NegativeAnswer(f"Nothing is stored about {about!r} for {user!r}. Nothing was changed.")
             near = suggestion(user, workspace.archive.users())
-            raise NegativeAnswer(f"Nothing is held on {user!r}. Nothing was changed.{near}")
+            raise NegativeAnswer(f"Nothing is stored about {user!r}. Nothing was changed.{near}")
         if dry_run:
             return Erasure(plan, done=False, removed=plan.removed)
         workspace.keys.require_use()
@@ -196,7 +194,7 @@ def _called(workspace: Workspace, user: str, about: str | None) -> tuple[tuple[s
         raise UsageError("--about needs a name, such as Tom or 'my brother'.")
     except SeveralCalled as error:
         raise UsageError(
-            f"Several are called {about!r}: {', '.join(error.titles)}. Say whose what is meant, such as 'my sister'."
+            f"Several are called {about!r}: {', '.join(error.titles)}. Name the relation, such as 'my sister'."
         ) from None
 
 
@@ -252,8 +250,8 @@ def _require_erasable(store: Path, repository: Repository | None, *, whole_repos
     repository.require_erasable()
     if repository.top != store and not whole_repository:
         raise EnvironmentFault(
-            f"The store is a part of the repository {repository.top}, and erasing makes every commit of it anew. "
-            "Agree to that with --whole-repository. Nothing was changed."
+            f"The store is part of the repository {repository.top}, and erasing rewrites its commits. Confirm that "
+            "with --whole-repository. Nothing was changed."
         )
 
 
@@ -460,9 +458,9 @@ def _take_in(
     project: Path, user: str, about: str | None, scanned: list[Place], unprovable: list[Mapping[str, str]]
 ) -> None:
     """Erase the person in a project elsewhere; a project with its own history is left to its owner."""
-    asked = f"who looks after it: erase the same user there (memkit memory erase --store {shell_word(str(project))})"
+    asked = f"whoever maintains it: erase the same user there (memkit memory erase --store {shell_word(str(project))})"
     if repository_of(project) is not None:
-        unprovable.append({"place": f"the project {project}, which has a history of its own", "owner": asked})
+        unprovable.append({"place": f"the project {project}, which has its own history", "owner": asked})
         return
     try:
         with open_workspace(project) as inside:
@@ -486,7 +484,7 @@ def _left_elsewhere(survey: Survey) -> Iterator[Mapping[str, str]]:
         except OSError:
             holds = True
         if holds:
-            yield {"place": f"{path}, {what}", "owner": "whoever keeps it: take the person out, or delete it"}
+            yield {"place": f"{path}, {what}", "owner": "whoever keeps it: remove the person, or delete it"}
 
 
 def _scan(survey: Survey, owed: Mapping[str, Any]) -> Iterator[Place]:
@@ -521,10 +519,10 @@ def _scan_server(workspace: Workspace, survey: Survey) -> Iterator[Place]:
 def _left_to_server(workspace: Workspace) -> Iterator[Mapping[str, str]]:
     """Yield the places that keep deleted rows out of reach of any query."""
     if server := workspace.server:
-        asked = f"who looks after {server.shown}"
+        asked = f"whoever maintains {server.shown}"
         yield {"place": "the write-ahead log and dead rows", "owner": f"{asked}: VACUUM, and let archived log expire"}
-        yield {"place": "replicas", "owner": f"{asked}: see that each has replayed the log, or make it anew"}
-        yield {"place": "backups and dumps", "owner": f"{asked}: let those expire that were made before today"}
+        yield {"place": "replicas", "owner": f"{asked}: check that each has replayed the log, or recreate it"}
+        yield {"place": "backups and dumps", "owner": f"{asked}: let those made before today expire"}
         yield {
             "place": "indexes of other instances",
             "owner": "each machine that serves this memory: the next question about the user drops them; "
@@ -534,12 +532,12 @@ def _left_to_server(workspace: Workspace) -> Iterator[Mapping[str, str]]:
 
 def _left_to_others(plan: ErasurePlan, *, without: Sequence[str]) -> Iterator[Mapping[str, str]]:
     for place in plan.elsewhere:
-        yield {"place": place, "owner": "who keeps it: look through it, and erase there as well where it is a store"}
+        yield {"place": place, "owner": "whoever keeps it: search it, and if it is a store, erase there as well"}
     for name, url in plan.remotes.items():
         if name in without:
             continue
         yield {
             "place": f"remote {name} ({url}) and every clone of it",
-            "owner": f"who looks after {url}: push with --force, delete old branches and tags there, have its server "
-            "drop what nothing refers to, and make every other clone anew",
+            "owner": f"whoever maintains {url}: push with --force, delete old branches and tags there, have its server "
+            "prune unreferenced objects, and recreate every other clone",
         }

@@ -105,7 +105,7 @@ def require_trusted_task(task: EvolutionTask, named: Path | None = None, *, unsa
         if (root := _store_of(path)) is not None:
             Trust(root).require_evaluator(path)
     if unsafe and (root := _store_of(task.program)) is not None:
-        Trust(root).require(f"{task.program.name} lies in a store and would run unconfined")
+        Trust(root).require(f"{task.program.name} is in a store and would run unconfined")
 
 
 def _store_of(path: Path) -> Path | None:
@@ -122,7 +122,7 @@ def _with_runtime(settings: EvolutionSettings) -> EvolutionSettings:
 def _beginning(task: EvolutionTask) -> FoundCheckpoint:
     """Return an empty checkpoint, with notes on settings of the task that have no effect here."""
     ignored = task.settings.ignored
-    return FoundCheckpoint(None, (f"Left aside of the task's settings: {'; '.join(ignored)}.",) if ignored else ())
+    return FoundCheckpoint(None, (f"Ignored settings of the task: {'; '.join(ignored)}.",) if ignored else ())
 
 
 def _versions(modules: tuple[str, ...]) -> dict[str, str]:
@@ -186,8 +186,8 @@ def _with_task(record: RunRecord, task: EvolutionTask, after: int, accept_change
     named = ", ".join(changed)
     if not accept_changes:
         raise RunChanged(
-            f"Changed since the run began: {named}. Scores before and after would not compare. Put the files back "
-            "(copies lie in the run's folder, in task/), begin a new run, or say --accept-changes."
+            f"Changed since the run began: {named}. Scores before and after would not be comparable. Restore the "
+            "files (copies are in the run's folder, in task/), start a new run, or give --accept-changes."
         )
     return replace(record.changed(now(), after, f"task: {named}"), digests=current)
 
@@ -197,8 +197,8 @@ def _require_further(record: RunRecord, changes: Mapping[str, Any], after: int) 
     asked = changes.get("generations", after)
     if asked < after:
         raise UsageError(
-            f"The run {record.name} has {counted(after, 'generation')} already, and --generations {asked} counts those "
-            f"of the whole run. Say how many it is to have in the end, such as {after + asked}."
+            f"The run {record.name} already has {counted(after, 'generation')}, and --generations {asked} is the "
+            f"total. Give the total it should reach, such as {after + asked}."
         )
 
 

@@ -39,7 +39,7 @@ EXACT = (
     " Exact counts take tiktoken's vocabulary, which it fetches once where there is a network, into TIKTOKEN_CACHE_DIR "
     """where that is set: python -c 'import tiktoken; tiktoken.get_encoding("o200k_base")'"""
 )
-NOT_STARTED = "not started; 'memkit doctor --deep' does, and nothing but evolved programs needs one"
+NOT_STARTED = "not started; 'memkit doctor --deep' starts it, and only evolved programs need one"
 FAILURES = (MemkitError, ArchiveError, OSError)
 """Failures that prevent a check, and are themselves findings."""
 
@@ -79,7 +79,7 @@ def _sandbox() -> str:
     from memkit.sandbox import available
 
     report = available()
-    return str(report) if report.ok else f"none here, and nothing but evolved programs needs one. {report}"
+    return str(report) if report.ok else f"none here; only evolved programs need one. {report}"
 
 
 def _container() -> str:
@@ -89,7 +89,7 @@ def _container() -> str:
     try:
         return str(usable_runtime())
     except SandboxUnavailable as error:
-        return f"none here, and nothing but 'memkit evolve --container' needs one. {error}"
+        return f"none here; only 'memkit evolve --container' needs one. {error}"
 
 
 def _targets() -> DoctorCheck:
@@ -111,7 +111,7 @@ def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
         root = find_store(given)
     except StoreNotFound as error:
         wanted = given is not None or "MEMKIT_STORE" in os.environ
-        yield DoctorCheck("store", not wanted, str(error) if wanted else f"not looked at. {error}")
+        yield DoctorCheck("store", not wanted, str(error) if wanted else f"not checked. {error}")
         return
     except StoreFault as error:
         yield DoctorCheck("store", False, str(error))
@@ -145,10 +145,10 @@ def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
 def _erasure(root: Path) -> DoctorCheck:
     unproven, under_way = Unproven(root), ErasureJournal(root).phase is not None
     if not under_way and not unproven.folder.is_dir():
-        return DoctorCheck("erasure", True, "none is under way")
+        return DoctorCheck("erasure", True, "none in progress")
     if under_way or not unproven.is_left_to_others():
         return DoctorCheck("erasure", False, UNPROVEN)
-    return DoctorCheck("erasure", True, "nothing is found here any more; certificates name what is left to others")
+    return DoctorCheck("erasure", True, "nothing is left here; certificates name what is left to others")
 
 
 def _tried(name: str, look: Callable[[], str]) -> DoctorCheck:
@@ -166,7 +166,7 @@ def _why(error: Exception) -> str:
 def _repository(git: Git) -> str:
     top = git.top()
     if top is None:
-        raise StoreFault("The store lies in no git repository, so nothing in it has a history. Run 'git init' there.")
+        raise StoreFault("The store is not in a git repository, so nothing in it has a history. Run 'git init' there.")
     require_untracked(git)
     return str(top)
 
@@ -176,7 +176,7 @@ def _model(workspace: Workspace, *, call: bool) -> DoctorCheck:
     try:
         found = asked_once(workspace, wanted(workspace), call=call)
     except NotTrusted as error:
-        return DoctorCheck("model", True, f"not looked at. {error}")
+        return DoctorCheck("model", True, f"not checked. {error}")
     except FAILURES as error:
         return DoctorCheck("model", False, _why(error))
     key = f", with the key in {found.key}" if found.key else ""
@@ -206,7 +206,7 @@ def _archive(workspace: Workspace) -> str:
     if problems:
         codes = ", ".join(sorted({one.code for one in problems}))
         raise StoreFault(f"{counted(len(problems), 'problem')} ({codes}): run 'memkit fsck'")
-    return "every line reads"
+    return "every line is readable"
 
 
 def _writing(root: Path) -> str:
@@ -231,16 +231,16 @@ def _own_state(root: Path) -> str:
     own_state(root)
     others = foreign_states(root)
     if not others:
-        return "all of it is this clone's"
+        return "all of it belongs to this clone"
     named = f": memkit sessions adopt {others[0].name}" if len(others) == 1 else ""
-    return f"this clone's, and {counted(len(others), 'folder')} of others that nobody reads{named}"
+    return f"this clone's, and {counted(len(others), 'folder')} of other clones, not read{named}"
 
 
 def _sessions(root: Path) -> str:
     damaged = sum(1 for _ in damaged_sessions(root))
     if damaged:
         raise StoreFault(f"{damaged} file{'' if damaged == 1 else 's'} of sessions cannot be read: run 'memkit fsck'")
-    return "every file reads"
+    return "every file is readable"
 
 
 def _domains(root: Path) -> str:

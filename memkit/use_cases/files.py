@@ -155,8 +155,8 @@ def _counted_up(
         return text
     if after["version"] != before.get("version"):
         raise UsageError(
-            f"The version of the {kind.noun} {after['name']} is {after['version']} already, and was "
-            f"{before.get('version') or 'none'}. Leave --bump out, or take the version back."
+            f"The version of the {kind.noun} {after['name']} is already {after['version']}; it was "
+            f"{before.get('version') or 'none'}. Leave out --bump, or restore the version."
         )
     said = [note] if note else _meaning(describe(before, after)) or ["No change of meaning."]
     return bumped(text, next_version(after["version"], bump), said)
@@ -172,13 +172,13 @@ def _require_next_version(kind: Kind, before: Data | None, after: Data, meaning:
         return
     if version_key(now) < version_key(was):
         raise NegativeAnswer(
-            f"The version of the {kind.noun} {name} went from {was} to {now}. "
-            f"It only goes up; 'memkit {kind.noun} rollback {name} VERSION' goes back."
+            f"The version of the {kind.noun} {name} went from {was} to {now}. Versions only go up; use 'memkit "
+            f"{kind.noun} rollback {name} VERSION' to go back."
         )
     if meaning and now == was:
         raise NegativeAnswer(
-            f"{name} changed ({meaning[0]}) and is still {now}. Count it up with --bump major, minor or patch, or let "
-            "the version follow from git: memkit migrate."
+            f"{name} changed ({meaning[0]}) but is still {now}. Give --bump major, minor or patch, or let the version "
+            "follow from git: memkit migrate."
         )
 
 
@@ -216,6 +216,6 @@ def trace_file(root: Path, kind: Kind, name: str) -> Trace:
     history = FileHistory(Git(root), kind.path(name))
     revisions, shallow = history.revisions(), history.is_shallow
     if not revisions:
-        where = " in this shallow clone; 'git fetch --unshallow' brings the older ones" if shallow else ""
+        where = " in this shallow clone; 'git fetch --unshallow' gets the older ones" if shallow else ""
         raise NotFound(f"No commit has a {kind.noun} {name!r}{where}.")
     return Trace(revisions, shallow)

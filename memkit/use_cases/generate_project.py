@@ -152,4 +152,4 @@ def release_target(name: str) -> Release:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("Name the target: python -m memkit.use_cases.generate_project NAME")
-    sys.stdout.write(f"Release {release_target(sys.argv[1]).version} holds {sys.argv[1]} as it is.\n")
+    sys.stdout.write(f"Release {release_target(sys.argv[1]).version} contains {sys.argv[1]} as it is.\n")

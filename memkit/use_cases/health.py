@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 # Problems of a memory.
 
 KINDS: Mapping[str, tuple[str, str]] = {
-    "tampered": ("A line that nobody wrote as it stands, so it is withheld, or one that is missing.", "memkit fsck"),
+    "tampered": (
+        "A line that was changed after it was written, so it is withheld, or one that is missing.",
+        "memkit fsck",
+    ),
     "over_remembered": (
         "An agent inferred so many records in one session that its quota (write.max_per_session) was used up.",
         "memkit memory revoke --session {one} --dry-run",
@@ -43,13 +46,13 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "memkit memory consolidate --dry-run",
     ),
     "tainted": (
-        "Live, and may have been steered from outside: recall leaves it out until a person approves it.",
+        "Live, but may have been influenced from outside: recall leaves it out until a person approves it.",
         "memkit memory approve {one}",
     ),
     "waiting": ("Held back until a person approves or rejects it.", "memkit memory list --open"),
-    "over_full": ("A core section that fills nine tenths of its limit or more.", "memkit core show"),
+    "over_full": ("A core section at 90 % of its limit or more.", "memkit core show"),
     "answered_later": (
-        "A question that found nothing at first found this record when it was asked again.",
+        "A question that found nothing at first found this record when asked again.",
         "memkit memory why {one}",
     ),
 }
@@ -252,11 +255,11 @@ def read_questions(path: Path, user: str | None = None) -> list[EvalQuestion]:
                 if line.strip():
                     found.append(_question(line, path, number, user))
                 if len(found) > MOST_CASES:
-                    raise UsageError(f"{path} asks more than {MOST_CASES:,} questions. Split it.", path=str(path))
+                    raise UsageError(f"{path} has more than {MOST_CASES:,} questions. Split it.", path=str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}.", path=str(path)) from error
     if not found:
-        raise UsageError(f"{path} asks nothing: write one JSON object a line.", path=str(path))
+        raise UsageError(f"{path} has no questions: write one JSON object per line.", path=str(path))
     return found
 
 
@@ -270,16 +273,16 @@ def _question(line: str, path: Path, number: int, user: str | None) -> EvalQuest
     except (ValueError, RecursionError):
         raise wrong("This is not JSON.") from None
     if not isinstance(data, dict):
-        raise wrong("This is no object.")
+        raise wrong("This is not an object.")
     if unknown := sorted(data.keys() - {"question", "user", "expect"}):
         raise wrong(f"A question has no {unknown[0]!r:.60}.")
     question, owner, expect = data.get("question"), data.get("user", user), data.get("expect")
     if not isinstance(question, str) or not question.strip():
-        raise wrong("'question' is to be some words.")
+        raise wrong("'question' must be non-empty text.")
     if not isinstance(owner, str) or not owner.strip():
-        raise wrong("'user' is to say whose memory is asked.")
+        raise wrong("'user' must name whose memory is asked.")
     if not isinstance(expect, list) or not all(isinstance(one, str) and one.strip() for one in expect):
-        raise wrong("'expect' is to be a list of ids or words of records, empty where nothing is to be found.")
+        raise wrong("'expect' must be a list of ids or words of records, empty if nothing should be found.")
     return EvalQuestion(question, owner, tuple(expect))
 
 
@@ -324,7 +327,9 @@ def note_evaluation(path: Path, cases: Sequence[EvalCase], now: datetime) -> lis
         with path.open("a", encoding="utf-8") as course:
             course.write(json.dumps(asdict(run)) + "\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot keep a course: {getattr(error, 'strerror', None) or error}.") from None
+        raise UsageError(
+            f"The course cannot be written to {path}: {getattr(error, 'strerror', None) or error}."
+        ) from None
     return runs
 
 
@@ -333,7 +338,7 @@ def _run(line: str, path: Path, number: int) -> EvalRun:
         data = json.loads(line)
         return EvalRun(str(data["at"]), int(data["found"]), int(data["of"]), float(data["score"]))
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise UsageError(f"{path}:{number}: This is no run that 'memkit eval --course' wrote.") from None
+        raise UsageError(f"{path}:{number}: This is not a run written by 'memkit eval --course'.") from None
 
 
 def _asked(workspace: Workspace, asked: EvalQuestion, count: int) -> EvalCase:

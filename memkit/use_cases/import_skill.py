@@ -103,7 +103,9 @@ def import_skill(
     description = sheet.fields.get("description")
     if not isinstance(description, str) or not description.strip():
         what = (
-            "has no description, by which an agent chooses" if description in (None, "") else "must describe in a text"
+            "has no description, which agents choose by"
+            if description in (None, "")
+            else "must have a text as description"
         )
         raise UsageError(f"{shown}: The front matter {what}.", path=shown)
     name = name or _own_name(file, sheet.fields)
@@ -172,18 +174,18 @@ def _require_signature(root: Path, package: Package, place: Path) -> None:
     if settings["skills.signatures"] != "required":
         return
     if not settings["skills.keys"]:
-        raise UsageError("skills.signatures is required, and skills.keys names no file with the keys.")
+        raise UsageError("skills.signatures is required, but skills.keys names no file with the keys.")
     keys = root / settings["skills.keys"]
     require_inside(root, keys, "skills.keys")
     why = why_not_signed(package, read_keys(keys))
     if why:
-        raise NegativeAnswer(f"{place} was not imported: {why} This store asks for a signature (skills.signatures).")
+        raise NegativeAnswer(f"{place} was not imported: {why} This store requires a signature (skills.signatures).")
 
 
 def _own_name(file: SheetFile, fields: Mapping[str, Any]) -> str:
     name, folder = sheet_name(fields), file.folder
     if name is None and folder is None:
-        raise UsageError(f"{file.path} does not say what the skill is called. Say it with --as NAME.")
+        raise UsageError(f"{file.path} does not name the skill. Name it with --as NAME.")
     return name if name is not None else str(folder)
 
 
@@ -193,8 +195,8 @@ def _elsewhere(file: SheetFile, fields: Mapping[str, Any]) -> tuple[str, ...]:
     if given is None or file.folder is None or given == file.folder:
         return ()
     return (
-        f"The skill calls itself {one_line(str(given), 80)!r} and is in the folder {one_line(file.folder, 80)!r}; "
-        "the format wants one name for both.",
+        f"The skill is named {one_line(str(given), 80)!r} but its folder {one_line(file.folder, 80)!r}; the format "
+        "requires one name for both.",
     )
 
 
@@ -227,11 +229,11 @@ def _planned(
     folder = f"{SKILL.folder}/{name}"
     if not (root / path).exists():
         if (root / folder).exists():
-            raise UsageError(f"There is a folder {folder} already. Choose a name with --as NAME.")
+            raise UsageError(f"The folder {folder} already exists. Choose a name with --as NAME.")
         return plan, kept
     before = _imported_before(root, path, name)
     if before is None:
-        raise UsageError(f"There is a skill {name!r} already, which was not imported. Choose a name with --as NAME.")
+        raise UsageError(f"A skill {name!r} already exists and was not imported. Choose a name with --as NAME.")
     ours_text = (root / path).read_bytes().decode("utf-8", "surrogateescape")
     ours = _valid(ours_text, name, path).data
     found = take_over(before[0], ours, reading.data)
@@ -242,7 +244,7 @@ def _planned(
     if not found.changes and not beside:
         return replace(plan, action="unchanged"), {}
     if FileHistory(Git(root), path).is_changed(folder):
-        raise NegativeAnswer(f"{path} has changes that are in no commit. Commit them first: memkit skill commit {name}")
+        raise NegativeAnswer(f"{path} has uncommitted changes. Commit them first: memkit skill commit {name}")
     merged = edited(ours_text, lambda document: _apply(document, found.changes)) if found.changes else ours_text
     version = _next(ours.get("version"), reading.data.get("version"))
     if version is not None:
@@ -343,8 +345,8 @@ def _beside(file: SheetFile, name: str, kept: Mapping[str, bytes]) -> tuple[str,
         return ()
     some = ", ".join(left[:10]) + (", …" if len(left) > 10 else "")
     return (
-        f"Not kept: {some}. Beside a skill lie at most {MOST_KEPT:,} files of {MOST_KEPT_BYTES:,} bytes in all, no "
-        "links, and nothing that git ignores or that means something to git or memkit.",
+        f"Not kept: {some}. A skill may have at most {MOST_KEPT:,} files of {MOST_KEPT_BYTES:,} bytes in all beside "
+        "it, no links, and nothing that git ignores or that is special to git or memkit.",
     )
 
 
@@ -353,7 +355,7 @@ def _granted(reading: Reading) -> tuple[str, ...]:
     if not tools:
         return ()
     said = one_line(str(tools), 80)
-    return (f"allowed-tools ({said}) grants tools where SKILL.md is read; here policies decide, and it is carried.",)
+    return (f"allowed-tools ({said}) grants tools where SKILL.md is read; here policies decide, and it is only kept.",)
 
 
 def _message(done: ImportedSkill, file: SheetFile, reading: Reading) -> str:

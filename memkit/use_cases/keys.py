@@ -80,7 +80,7 @@ def _write_new(file: Path, content: bytes) -> None:
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
-        raise UsageError(f"{file} exists already. Name a new file.") from None
+        raise UsageError(f"{file} already exists. Name a new file.") from None
     except OSError as error:
         raise EnvironmentFault(f"{file} cannot be written: {error.strerror}.") from error
     try:
@@ -106,12 +106,12 @@ def import_keys(workspace: Workspace, file: Path, passphrase: str) -> tuple[str,
     key_id, keys = decrypted(_read(file), passphrase)
     ring = workspace.keys
     if ring.key_id not in (None, key_id):
-        raise NegativeAnswer(f"{file} holds the keys of another store ({key_id}); this one's are {ring.key_id}.")
+        raise NegativeAnswer(f"{file} contains the keys of another store ({key_id}); this one's are {ring.key_id}.")
     present = ring.kept()
     others = sorted(name for name, key in keys.items() if present.get(name, key) != key)
     if others:
         raise NegativeAnswer(
-            f"Another key is here for {_named(workspace, others)}. It stays, and nothing was imported."
+            f"A different key already exists here for {_named(workspace, others)}. Nothing was imported."
         )
     ring.adopt(key_id)
     # The store's key comes first: no other one can be found without it.

@@ -217,8 +217,7 @@ def promote_lesson(
     in_hddl = path.removesuffix(".yaml") + ".hddl"
     if not (root / path).is_file() and (root / in_hddl).is_file():
         raise UsageError(
-            f"{in_hddl} is HDDL, which takes no promotions. Turn it into {path} first: "
-            f"memkit domain convert {in_hddl} {path}"
+            f"{in_hddl} is HDDL, which cannot take promotions. Convert it first: memkit domain convert {in_hddl} {path}"
         )
     if not (root / path).is_file():
         raise NotFound(f"There is no {path} in this store to promote into. Copy the domain there first.")
@@ -282,7 +281,7 @@ def _recorded(entry: Entry, domain: Domain, shown: str) -> Problem | None:
     try:
         return Problem.from_data(data, domain)
     except HtnError as error:
-        raise UsageError(f"{shown}: the problem recorded with {entry['name']} does not fit: {error}") from None
+        raise UsageError(f"{shown}: the problem recorded with {entry['name']} is not valid: {error}") from None
 
 
 def _require_verified(entry: Entry, domain: Domain, path: str, unverified: bool) -> None:
@@ -291,8 +290,8 @@ def _require_verified(entry: Entry, domain: Domain, path: str, unverified: bool)
         return
     task = method.head.name
     raise NegativeAnswer(
-        f"{path} does not declare what holds once {task} is done, so nobody can say that {entry['name']} does it. "
-        f"Declare it ('tasks: {{{task}: {{parameters: …, effects: […]}}}}'), or add --unverified."
+        f"{path} does not declare the effects of {task}, so {entry['name']} cannot be checked. Declare them ('tasks: "
+        f"{{{task}: {{parameters: …, effects: […]}}}}'), or add --unverified."
     )
 
 
@@ -303,7 +302,7 @@ def _with_method(root: Path, path: str, entry: Entry, name: str) -> str:
 
     def change(data: Any) -> None:
         if any(known.get("name") == name for known in data.get("methods") or ()):
-            raise UsageError(f"{path} has a method {name} already. Give this one another name with --as NAME.")
+            raise UsageError(f"{path} already has a method {name}. Name this one with --as NAME.")
         data.setdefault("methods", [])
         data["methods"].append(plain({**method, "name": name}))
 
@@ -343,7 +342,7 @@ def reject_lesson(
         EnvironmentFault: Git cannot commit now; nothing changed.
     """
     if not reason.strip():
-        raise UsageError("Say why: the next one who proposes this is told the reason.")
+        raise UsageError("Give a reason: whoever proposes this next will see it.")
     shelf = LearnedMethods.of_store(root, domain)
     with shelf.changing():
         entry = shelf.find(name)

@@ -61,16 +61,14 @@ def decision_lines(decision: Decision) -> list[str]:
     lines = [f"{decision.decision} {one_line(decision.id)}" if decision.id else decision.decision]
     lines += [f"  {reason.code}: {reason.message}" for reason in decision.reasons]
     if decision.decision == "quarantined":
-        lines.append(
-            f"  Nobody sees it until a person approves it: memkit memory approve {one_line(decision.id or '')}"
-        )
+        lines.append(f"  It is hidden until a person approves it: memkit memory approve {one_line(decision.id or '')}")
     codes = {reason.code for reason in decision.reasons}
     if "consent" in codes:
         lines.append(f"  {HOW_TO_AGREE}")
     if "tombstone" in codes:
-        lines.append("  To let it in again: memkit memory allow TEXT, then add it anew")
+        lines.append("  To allow it: memkit memory allow TEXT, then add it again")
     if "contradiction" in codes and ok:
-        lines.append("  What is unsettled, and how to settle it: memkit memory list --open")
+        lines.append("  To see and settle open questions: memkit memory list --open")
     return lines
 
 
@@ -136,14 +134,14 @@ def refine_record(
     if stored.status != "live":
         raise NegativeAnswer(f"Record {id} is {stored.status}; only a live record can be refined.")
     if old.is_sealed:
-        raise NegativeAnswer(f"Record {id} is sealed, and the key that opens it is not here.")
+        raise NegativeAnswer(f"Record {id} is sealed, and its key is not here.")
     from memkit.runtime.memory.lifecycle.successors import refined
 
     proposal = refined(old.text, feedback)
     if proposal is None:
         raise NegativeAnswer(
-            "That does not say how to reword it. Try “X, not Y”, “it is X”, “add X” or “remove X”, "
-            f"or give the whole text: memkit memory supersede {id} TEXT"
+            "Not understood as a correction. Try “X, not Y”, “it is X”, “add X” or “remove X”, or give the whole "
+            f"text: memkit memory supersede {id} TEXT"
         )
     if dry_run:
         return proposal, None
@@ -262,7 +260,7 @@ def approve_origin(workspace: Workspace, origin: str, *, user: str | None = None
     """
     found = workspace.archive.tainted_by(origin, user_id=user)
     if not found:
-        raise NotFound(f"No live record has the origin {origin!r:.200}, or a person approved each of them already.")
+        raise NotFound(f"No live record has the origin {origin!r:.200}, or a person has already approved them all.")
     for record in found:
         workspace.archive.mark("approve", record.id, workspace.person(record.user_id), reason=reason)
     workspace.commit_memory(added=len(found))
@@ -283,7 +281,7 @@ def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason
     archive, id, owner = workspace.archive, str(edit["id"]), str(edit["user_id"])
     already = edit["trust"] == OF_CORE[op]
     if op == "approve" and edit["trust"] == "rejected":
-        raise NegativeAnswer(f"{id} was turned down already. Write the section anew: memkit core set {edit['section']}")
+        raise NegativeAnswer(f"{id} was already rejected. Write the section again: memkit core set {edit['section']}")
     if not already:
         archive.mark(op, id, workspace.person(owner), reason=reason)
         workspace.commit_memory()
@@ -323,7 +321,7 @@ def allow_value(workspace: Workspace, value: str, *, user: str, reason: str = ""
     lifted = workspace.archive.allow(value, workspace.person(user), reason=reason)
     if not lifted:
         raise NotFound(
-            f"Nothing bars this value for {user!r:.60}: it was neither rejected nor erased, or is allowed again."
+            f"This value is not barred for {user!r:.60}: it was neither rejected nor erased, or is allowed again."
         )
     workspace.commit_memory()
     return lifted
@@ -390,8 +388,9 @@ def write_core(
         from memkit.store.schema import suggestion
 
         raise UsageError(
-            f"{section!r:.60} is no section to write in. There are {', '.join(known)}.{suggestion(section, [*known])} "
-            "Others are declared under core.sections in memkit.yaml."
+            f"{section!r:.60} is not a writable section. Choose from "
+            f"{', '.join(known)}.{suggestion(section, [*known])} Others are declared under core.sections in "
+            "memkit.yaml."
         )
     origin = workspace.writer(user)._replace(agent_id=agent_id)
     decision = workspace.archive.edit_core(user, section, text, origin, reason=reason, consented=consented)
@@ -412,7 +411,7 @@ def edited_core(now: str, old: str, new: str) -> str:
         raise NegativeAnswer(f"Nothing was changed: the old text {why}.")
     changed = now.replace(old, new) if old else "\n".join(filter(None, [now, new]))
     if not changed.strip():
-        raise NegativeAnswer("Nothing was changed: that would leave the section empty. Say what should stand there.")
+        raise NegativeAnswer("Nothing was changed: the section would be empty. Give its new text.")
     return changed
 
 
@@ -435,7 +434,7 @@ def roll_back_core(
     edits = [edit for edit in history if edit["section"] == section and edit["agent_id"] == agent_id]
     text = _text_of(edits, section, version)
     if text == workspace.archive.core_sections(user, agent_id).get(section, ""):
-        raise NegativeAnswer(f"{section} says that already.")
+        raise NegativeAnswer(f"{section} already says that.")
     why = reason or f"back to {version}"
     origin = workspace.writer(user)._replace(agent_id=agent_id)
     decision = workspace.archive.edit_core(user, section, text, origin, reason=why)
@@ -457,7 +456,7 @@ def _text_of(edits: Sequence[Mapping[str, object]], section: str, version: str) 
     # Before its first edit a section was empty.
     texts = ["", *(str(edit["text"]) for edit in edits if edit["trust"] not in HIDDEN)]
     if int(version) >= len(texts):
-        raise NotFound(f"{section} has {len(texts) - 1} versions, so there is none {version} back.")
+        raise NotFound(f"{section} has only {len(texts) - 1} versions, so it cannot go back {version}.")
     return texts[-1 - int(version)]
 
 
@@ -582,7 +581,7 @@ _INSTEAD = {
     "live": "It is live.",
     "quarantined": "It is quarantined: 'memkit memory approve' releases it, 'memkit memory reject' bars it.",
     "retired": "It was retired: 'memkit memory restore' makes it live again.",
-    "rejected": "It was rejected: 'memkit memory allow' lets its value be told again.",
+    "rejected": "It was rejected: 'memkit memory allow' lets its value be added again.",
 }
 
 

@@ -57,7 +57,7 @@ class ModelChoice(NamedTuple):
             return self._replace(provider="openai", address=given._replace(base_url=given.base_url or SERVERS[name]))
         require_provider(name)
         if bool(argument) != (name == "scripted"):
-            takes = "needs a file: scripted:FILE" if name == "scripted" else "takes nothing behind a colon"
+            takes = "needs a file: scripted:FILE" if name == "scripted" else "takes nothing after the colon"
             raise UsageError(f"The provider {name} {takes}.")
         if name in WITHOUT_MODELS and (given.base_url or given.key_variable):
             raise UsageError(f"The provider {name} {WITHOUT_MODELS[name]}: it has no address and no key.")
@@ -95,15 +95,15 @@ class ModelCheck(NamedTuple):
 def require_address(text: str) -> None:
     """Raise ``UsageError`` if the text is not an address, or holds a secret; the message does not repeat it."""
     if not ADDRESS.fullmatch(text) or mask(text) != text:
-        raise UsageError("An address is like http://127.0.0.1:11434/v1, with no password, key or question mark in it.")
+        raise UsageError("An address looks like http://127.0.0.1:11434/v1, without a password, key or question mark.")
 
 
 def require_variable(name: str) -> None:
     """Raise ``UsageError`` if the text is not a variable's name; the message does not repeat what may be a key."""
     if not VARIABLE.fullmatch(name) or mask(name) != name:
         raise UsageError(
-            "That is no variable's NAME, and a key has no place here. Put the key into the environment, as in "
-            "export OPENAI_API_KEY=…, and name the variable: --key-variable OPENAI_API_KEY."
+            "That is not the name of a variable, and a key must not be given here. Put the key in the environment, as "
+            "in export OPENAI_API_KEY=…, and name the variable: --key-variable OPENAI_API_KEY."
         )
 
 
@@ -197,7 +197,7 @@ def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
         ModelChoice(str(value)).settled()
         kept = [one for one in ("model", "base_url", "key_variable") if workspace.settings[one]]
         if kept and value != workspace.settings["provider"]:
-            workspace.notice(f"{', '.join(kept)} stayed as it was; 'memkit setup' chooses all of it together.")
+            workspace.notice(f"{', '.join(kept)} was left unchanged; 'memkit setup' sets them together.")
     if key == "context.summary_model" and value not in (OFF, CONFIGURED):
         require_provider(str(value).partition(":")[0])
     if key == "key_variable" and value is not None:
@@ -222,7 +222,7 @@ def refuse_unknown_choice(workspace: Workspace, key: str, value: Any) -> None:
         except MemkitError as error:
             if isinstance(error, UsageError):
                 raise
-            workspace.notice(f"Whether there is a model {one_line(str(value), 60)} could not be asked: {error}")
+            workspace.notice(f"Could not check that the model {one_line(str(value), 60)} exists: {error}")
 
 
 def overruling(workspace: Workspace) -> list[str]:

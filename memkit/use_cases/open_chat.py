@@ -173,8 +173,8 @@ def _cut_off_plans(workspace: Workspace, user: str | None) -> list[str]:
     states = PlanRuns(state_folder(workspace.root) / "plans").states(workspace.notice)
     waiting = (state for state in states if state.run.user == user and state.outcome is None)
     return [
-        f"The plan for {'; '.join(state.to_data()['tasks'])} was cut off after {state.completed} of {state.started} "
-        f"steps, or is under way: memkit plan --resume {state.run.id}"
+        f"The plan for {'; '.join(state.to_data()['tasks'])} was interrupted after {state.completed} of "
+        f"{state.started} steps, or is running: memkit plan --resume {state.run.id}"
         for state in waiting
     ]
 
@@ -203,7 +203,7 @@ def last_session(workspace: Workspace, user: str, agent_id: str | None = None) -
     """Return this user's last session with this agent; raise ``NotFound`` without one."""
     found = [card for card in workspace.session_book.of(user) if card.agent_id == agent_id]
     if not found:
-        raise NotFound(f"{user!r:.60} has no session to go on with. Leave out -c and -r, or name one with --session.")
+        raise NotFound(f"{user!r:.60} has no session to continue. Leave out -c and -r, or name one with --session.")
     return found[0].session
 
 
@@ -212,12 +212,10 @@ def _forked(workspace: Workspace, word: str, *, user: str, session: str) -> str:
     book = workspace.session_book
     origin = book.find(user, word)
     if not book.content(origin):
-        raise NotFound(
-            f"Of {origin.session!r:.60} only the turns are left, and no prompt that a fork could begin with."
-        )
+        raise NotFound(f"Only the turns of {origin.session!r:.60} are left, and no prompt to fork from.")
     if any(card.session == session for card in book.of(user)):
         raise UsageError(
-            f"{session!r:.60} is a session already, and --session names the new one here. To begin one that starts as "
-            f"{session!r:.60} stands: --fork {shlex.quote(session)}."
+            f"Session {session!r:.60} already exists, and here --session names the new one. To fork {session!r:.60}: "
+            f"--fork {shlex.quote(session)}."
         )
     return origin.session

@@ -46,7 +46,7 @@ from memkit.store.files import write_whole
 from memkit.store.yaml import load_yaml
 from memkit.use_cases.lessons import ProposedBy, keep_lessons
 
-NOT_KEPT = "What was learned is not kept: this is no domain of a store. Name a file with --learned FILE."
+NOT_KEPT = "What was learned is not saved: the domain is not in a store. Name a file with --learned FILE."
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def plan_lines(planned: Planned, explain: bool) -> list[str]:
     head = "Gave up; there may be a plan." if result.outcome == GAVE_UP else "No plan."
     if planned.obstacles:
         bounds = [f"- {reason}" for reason in result.reasons if reason.code == "budget"]
-        looked = ["How far a short look came:"] * (result.outcome == GAVE_UP)
+        looked = ["How far a short search came:"] * (result.outcome == GAVE_UP)
         return [head, *bounds, *looked, *obstacle_lines(planned.obstacles)]
     told = [f"- {reason}" for reason in result.reasons]
     more = [f"and {len(told) - _MOST_LINES} more; --explain shows them as a tree"] * (len(told) > _MOST_LINES)
@@ -306,7 +306,7 @@ def verify_plan(
     """
     asked, known = problem_in_domain(problem, find_domain(domain, root))
     if not asked.tasks:
-        raise UsageError(f"{problem} names no tasks, so there is nothing that the plan could do. Add 'tasks: [...]'.")
+        raise UsageError(f"{problem} names no tasks, so there is nothing to plan. Add 'tasks: [...]'.")
     steps = spelled_as(read_plan(_plan_data(plan)), known, asked)
     shelf = None if promoted_only else LearnedMethods.of_domain(known.name, domain, root, learned)
     extra = () if shelf is None else shelf.methods(known, lambda reason: None)

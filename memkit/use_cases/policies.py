@@ -89,8 +89,8 @@ def accept_policy(document: Document, rows: Sequence[TableCase] = ()) -> None:
         if not result.passed:
             expected, decided = result.expected, result.verdict.decision
             raise NegativeAnswer(
-                f"{document.path} fails {where} {result.name!r} today: expected {expected}, decided {decided}. "
-                "Change the rule or what the test expects; 'memkit policy test' names all that fail."
+                f"{document.path} fails {where} {result.name!r} today: expected {expected}, decided {decided}. Change "
+                "the rule or the test; 'memkit policy test' lists all failures."
             )
 
 
@@ -141,11 +141,11 @@ def _other_names(guard: Guard, tool: str, decide: Callable[[str], Verdict]) -> s
 
     own = tool.rpartition("__")[2]
     if tool.startswith(_SERVERS) and decide(own).policies:
-        return f"Policies apply to {own!r} without its server. For both names match the tool by the glob '*{own}'."
+        return f"Policies apply to {own!r} without its server. To match both names, use the glob '*{own}' for the tool."
     named = {name for policy in guard.policies for name in policy.names() or ()}
     served = [name for name in sorted(named) if name.startswith(_SERVERS) and name.endswith(f"__{tool}")]
     if served:
-        return f"Policies name {listed(served, most=3)}: a server's tool has that before its own name."
+        return f"Policies name {listed(served, most=3)}: a server's tool has that prefix."
     plain = {name for names in SAMPLE_NAMES.values() for name in names if "*" not in name}
     if tool in named | plain:
         return ""
@@ -289,7 +289,7 @@ def export_policies(
     """
     policies = [policy.data for policy in load_policies(root / FOLDER)]
     if not policies:
-        raise NotFound(f"There is nothing to export: {root / FOLDER} holds no *.yaml.")
+        raise NotFound(f"There is nothing to export: {root / FOLDER} contains no *.yaml.")
     module, _, attribute = FORMATS[form].partition(":")
     exporter: Exporter = getattr(import_module(module), attribute)
     export = exporter(policies, tighten=losses == "tighten")
@@ -308,5 +308,5 @@ def _write(out: Path, content: bytes, force: bool) -> None:
     except OSError as error:
         raise EnvironmentFault(f"{out} cannot be read: {error.strerror or error}.") from error
     if other and (not force or not out.is_file()):
-        raise UsageError(f"{out} holds something else. Add --force to replace a file.")
+        raise UsageError(f"{out} has different content. Add --force to replace it.")
     write_whole(out, content)

@@ -212,14 +212,14 @@ def cover_calls(guard: Guard, corpus: Path | None = None) -> Iterator[CoveredCal
         where = f" after line {number}" if number else ""
         raise UsageError(f"{path}: The corpus cannot be read{where}: {why}.") from error
     if not found:
-        raise EnvironmentFault(f"{path} has no calls. Write one JSON object a line: {{tool, args}}.")
+        raise EnvironmentFault(f"{path} has no calls. Write one JSON object per line: {{tool, args}}.")
 
 
 def _covered(guard: Guard, line: str, number: int, name: str) -> CoveredCall:
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{name}:{number}: This is no JSON: {error}.", path=name, line=number) from None
+        raise UsageError(f"{name}:{number}: This is not JSON: {error}.", path=name, line=number) from None
     fault = _fault_of_call(data)
     if fault:
         raise UsageError(f"{name}:{number}: {fault}", path=name, line=number)
@@ -232,12 +232,12 @@ def _covered(guard: Guard, line: str, number: int, name: str) -> CoveredCall:
 
 def _fault_of_call(data: Any) -> str:
     if not isinstance(data, Mapping) or not isinstance(data.get("tool"), str):
-        return "A call is a JSON object with tool (a text) and args."
+        return "A call must be a JSON object with tool (a string) and args."
     for key in ("args", "context"):
         if not isinstance(data.get(key, {}), Mapping):
-            return f"{key} is a map of names to values."
+            return f"{key} must be a map of names to values."
     if any(effect not in EFFECTS for effect in as_list(data.get("expect", []))):
-        return f"expect is one of {', '.join(EFFECTS)}, or a list of them."
+        return f"expect must be one of {', '.join(EFFECTS)}, or a list of them."
     return ""
 
 

@@ -76,10 +76,10 @@ def propose_skill(
     objects = GitObjects(workspace.git)
     head = objects.commit_id("HEAD")
     if (workspace.root / path).exists() or FileHistory(workspace.git, path).text_at(head) is not None:
-        raise UsageError(f"There is a skill {name!r} already. Give the draft another name with --name.")
+        raise UsageError(f"A skill {name!r} already exists. Name the draft with --name.")
     if objects.branch(branch) is not None:
         raise UsageError(
-            f"The branch {branch!r} is there already. Merge or delete it ('git branch -D {branch}'), or give --branch."
+            f"The branch {branch!r} already exists. Merge or delete it ('git branch -D {branch}'), or give --branch."
         )
     text = (
         schema_comment(workspace.root, "skill")
@@ -98,7 +98,7 @@ def propose_skill(
 def _owner(workspace: Workspace, session: str) -> str:
     owners = session_owners(workspace.sessions, session)
     if len(owners) > 1:
-        raise UsageError(f"Several users have a session {session!r}. Say whose it is with --user.")
+        raise UsageError(f"Several users have a session {session!r}. Name the user with --user.")
     return owners[0] if owners else workspace.user(None)
 
 
@@ -122,7 +122,7 @@ def _checked(text: str, name: str, path: str) -> Skill:
 def _mark(taint: Sequence[str]) -> str:
     """Return the line of a draft that names what may have steered it; empty if nothing has."""
     origins = ", ".join(visible(" ".join(origin.split())) for origin in taint)
-    return f"# Drafted from a session in whose prompt stood text from outside ({origins}).\n" if taint else ""
+    return f"# Drafted from a session whose prompt contained text from outside ({origins}).\n" if taint else ""
 
 
 def _message(skill: Skill, taint: Sequence[str] = ()) -> str:

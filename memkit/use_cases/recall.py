@@ -101,7 +101,7 @@ def value_under(workspace: Workspace, key: str, user: str) -> Record:
     found = workspace.archive.value(user, key)
     if found is None:
         raise NotFound(
-            f"Nothing clean is kept under {key!r:.60} for {user!r:.60}. 'memkit memory put KEY VALUE' does that."
+            f"Nothing clean is stored under {key!r:.60} for {user!r:.60}. Store it: memkit memory put KEY VALUE"
         )
     return found
 
@@ -115,8 +115,8 @@ def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> Sto
     if since is None:
         raise no_record(record_id)
     raise NotFound(
-        f"No record {record_id!r:.60} here any more: it was closed on {since[:10]}, longer ago than "
-        "forget.keep_superseded, and only archive/ keeps it."
+        f"Record {record_id!r:.60} is no longer shown: it was closed on {since[:10]}, longer ago than "
+        "forget.keep_superseded, and is only in archive/."
     )
 
 

@@ -33,8 +33,8 @@ class GraphQuestion:
     def title(self) -> str:
         """Return the title of an answer."""
         if self.between:
-            return f"The way from {self.between[0]} to {self.between[1]}"
-        return f"What is around {self.around}" if self.around is not None else "What hangs together"
+            return f"The path from {self.between[0]} to {self.between[1]}"
+        return f"What is around {self.around}" if self.around is not None else "What is connected"
 
 
 def look_at_relations(
@@ -91,7 +91,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
     by_fold = {one.casefold(): one for one in known}
     near = get_close_matches(name.casefold(), by_fold, n=1)
     hint = f" Did you mean {one_line(by_fold[near[0]], 60)!r}?" if near else ""
-    return f"Nothing that memory tells of is called {one_line(name, 60)!r}.{hint}"
+    return f"Nothing in memory is called {one_line(name, 60)!r}.{hint}"
 
 
 def relation_lines(graph: RelationGraph) -> list[str]:

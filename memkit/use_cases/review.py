@@ -108,9 +108,7 @@ def _looked_at(root: Path, before: StoreSide, after: StoreSide, shards: Sequence
 
     looked, writers = _Looked(), {shard_writer(path)[0] for path in shards}
     for writer in sorted(_writers(after) - _writers(before)):
-        looked.notes.append(
-            Note("new_writer", f"The writer {writer} was not there before: whoever commits may add one.")
-        )
+        looked.notes.append(Note("new_writer", f"The writer {writer} is new: whoever commits may add one."))
     try:
         with Workspace(root) as workspace:
             archive = workspace.archive_at(after.end.commit)
@@ -153,7 +151,7 @@ def _linkless(before: StoreSide, after: StoreSide, shards: Sequence[str]) -> Ite
         for number, line in enumerate(after.read([path]).get(path, b"").split(b"\n"), start=1):
             with suppress(InvalidRecord):  # an invalid line is reported as such
                 if line not in known and "link" not in (data := decode_line(line)):
-                    message = f"Line {data.get('id')} has no link, and this writer has links."
+                    message = f"Line {data.get('id')} has no link, but this writer's lines have links."
                     yield ShardProblem(TAMPERED, path, number, message)
 
 
@@ -212,7 +210,7 @@ def merge_draft(workspace: Workspace, branch: str, commit: str, *, reason: str =
         git.run("merge", "--no-ff", "-m", message, draft.commit)
     except EnvironmentFault as error:
         git.run("merge", "--abort", check=False)
-        raise NegativeAnswer(f"{branch} does not fit what is there. Merge it by hand: git merge {branch}") from error
+        raise NegativeAnswer(f"{branch} conflicts with what is there. Merge it by hand: git merge {branch}") from error
     git.run("branch", "-D", draft.branch)
     workspace.archive.refresh()
     return git.run("rev-parse", "HEAD").strip()
@@ -227,4 +225,4 @@ def _draft(workspace: Workspace, branch: str, commit: str) -> BranchDraft:
     for draft in list_drafts(workspace):
         if (draft.branch, draft.commit) == (branch, commit):
             return draft
-    raise NegativeAnswer(f"The draft {branch!r:.80} is gone or another one by now. Look at it again; nothing was done.")
+    raise NegativeAnswer(f"The draft {branch!r:.80} is gone or has changed. Look at it again; nothing was done.")

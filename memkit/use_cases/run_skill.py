@@ -156,7 +156,7 @@ def _beginning(
         return last.next_step, session or last.session_id, last.undone
     first = request.from_step or 1
     if first > len(skill.steps):
-        raise UsageError(f"{skill.name} has {len(skill.steps)} steps, so it cannot begin with step {first}.")
+        raise UsageError(f"{skill.name} has {len(skill.steps)} steps, so it cannot start at step {first}.")
     return first, session, ()
 
 
@@ -165,10 +165,10 @@ def _unfinished(runs: list[JournalledRun], skill: Skill, user: str | None) -> Jo
     own = [run for run in runs if run.user_id == user]
     if not own or own[-1].outcome == SUCCEEDED or own[-1].next_step > len(skill.steps):
         whose = f" of {user}" if user else ""
-        raise NotFound(f"No run of {skill.name}{whose} is left to go on with.")
+        raise NotFound(f"There is no run of {skill.name}{whose} to resume.")
     if own[-1].digest != steps_digest(skill.steps):
         raise NegativeAnswer(
-            f"The steps of {skill.name} changed since its last run. Look at them, and give --from-step NUMBER."
+            f"The steps of {skill.name} changed since its last run. Review them, and give --from-step NUMBER."
         )
     return own[-1]
 

@@ -29,7 +29,7 @@ def search_sessions(workspace: Workspace, query: str, *, user: str) -> list[tupl
         UsageError: The query has no word.
     """
     if not query.strip():
-        raise UsageError("There is nothing to search for. Name words that were said: memkit sessions search WORDS.")
+        raise UsageError("Nothing to search for. Give words that were said: memkit sessions search WORDS.")
     return workspace.recall.ranked(query, user)
 
 
@@ -98,13 +98,13 @@ def require_name(workspace: Workspace, name: str, *, user: str, session: str | N
         Refused: It holds a secret: a name appears wherever the session does.
     """
     if not name.strip() or len(name) > LONGEST or any(map(is_unsafe, name)) or "\n" in name or "\t" in name:
-        raise UsageError(f"A session's name is one line of 1 to {LONGEST} visible characters, not {name!r:.90}.")
+        raise UsageError(f"A session name is one line of 1 to {LONGEST} visible characters, not {name!r:.90}.")
     if problems := event_problems({}, Origin(actor="user", user_id=user, session_id=name)):
         raise Refused(problems)
     for other in workspace.session_book.of(user):
         if other.session != session and name in (other.name, other.session):
             raise UsageError(
-                f"{name!r} is session {other.session!r:.60} already. Go on with it by --session, or remove it."
+                f"{name!r} is already session {other.session!r:.60}. Continue it with --session, or remove it."
             )
 
 
@@ -216,11 +216,11 @@ def adopt_sessions(workspace: Workspace, name: str | None, *, agree: Callable[[F
     """
     own = state_folder(workspace.root)
     if not own.is_dir() or not own.is_relative_to(workspace.root):
-        raise EnvironmentFault("This clone has no place of its own to keep sessions in: 'memkit doctor' says why.")
+        raise EnvironmentFault("This clone has nowhere of its own to keep sessions: 'memkit doctor' says why.")
     foreign = _meant(workspace.root, name)
     for path in _entries(foreign.state):
         if path.is_symlink() or not path.is_file():
-            raise UsageError(f"{path} is no file. Look at it and delete it before anything here is taken over.")
+            raise UsageError(f"{path} is not a file. Inspect and delete it before taking anything over.")
     agree(foreign)
     with locked(lock_file(workspace.root), timeout=LOCK_SECONDS):
         for path in sorted(foreign.state.iterdir()):
@@ -236,9 +236,9 @@ def _meant(root: Path, name: str | None) -> Foreign:
     known = ", ".join(each.name for each in found)
     fitting = [each for each in found if name in (None, each.name)]
     if not fitting:
-        raise NotFound(f"Nothing foreign lies here{f' by the name {name!r:.60}' if name else ''}. {known}".rstrip())
+        raise NotFound(f"There is nothing foreign here{f' by the name {name!r:.60}' if name else ''}. {known}".rstrip())
     if len(fitting) > 1:
-        raise UsageError(f"The state of several clones lies here. Say which: {known}.")
+        raise UsageError(f"The state of several clones is here. Name one: {known}.")
     return fitting[0]
 
 

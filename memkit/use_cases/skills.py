@@ -136,7 +136,7 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     came_with = beside.pop("SKILL.md", b"").decode("utf-8", "replace")
     text, lost = _sheet_text(skill, load_named_skill(root, name), profile, came_with)
     if text != came_with and beside.pop(SIGNATURE, None) is not None:
-        lost.append(f"{SIGNATURE}, which was made for another text")
+        lost.append(f"{SIGNATURE}, which signs a different text")
     problems = sheet_problems(text, path.parent.name, profile)
     if problems:
         raise UsageError(f"The skill {name!r} cannot be exported: {problems[0]}")
@@ -144,7 +144,7 @@ def export_skill(root: Path, name: str, *, profile: str, out: Path, force: bool 
     for place, content in written.items():
         require_writable_inside(root, place)
         if not force and _holds_another(place, content):
-            raise UsageError(f"{place} holds another text. Add --force to replace it.")
+            raise UsageError(f"{place} has a different text. Add --force to replace it.")
     programs = {path.parent / each for each, file in package.items() if file.executable}
     for place, content in written.items():
         write_whole(place, content, mode=0o777 if place in programs else 0o666)

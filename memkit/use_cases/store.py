@@ -104,7 +104,7 @@ def make_store(
     if outer is not None and outer.resolve() != root.resolve() and not adopt:
         beside = shell_word(os.path.relpath(outer.resolve().parent / (root.name or "memory")))
         raise UsageError(
-            f"{folder} lies inside the git repository {outer}. Use --adopt to make the store a part of it, or a folder "
+            f"{folder} is inside the git repository {outer}. Use --adopt to make the store part of it, or a folder "
             f"outside: memkit init {beside}"
         )
     place = "." if outer is None else os.path.relpath(root.resolve(), outer.resolve())
@@ -203,9 +203,9 @@ def _require_place(root: Path, path: str) -> None:
         if base not in parent.parents or not os.path.lexists(parent):
             continue
         if os.path.lexists(parent / ".git"):
-            raise UsageError(f"{parent} is another repository, and a store keeps files there. Nothing was changed.")
+            raise UsageError(f"{parent} is another repository, but a store keeps files there. Nothing was changed.")
         if not parent.is_dir():
-            raise UsageError(f"{parent} is a file, and a store keeps files in a folder there. Nothing was changed.")
+            raise UsageError(f"{parent} is a file, but a store needs a folder there. Nothing was changed.")
 
 
 def _ignored(root: Path, paths: Sequence[str], git: Git | None) -> list[str]:
@@ -226,7 +226,7 @@ def _ignored(root: Path, paths: Sequence[str], git: Git | None) -> list[str]:
             "check-ignore", "--no-index", "--", str(root), check=False
         ):
             raise UsageError(
-                f"Git ignores {root}, so no file of a store would be kept. 'git check-ignore -v {root}' says by what."
+                f"Git ignores {root}, so no file of a store would be tracked. 'git check-ignore -v {root}' says why."
             )
         found = Git(root).feed("".join(f"{path}\0" for path in asked).encode(), *words, check=False)
     return [path for path in found.decode("utf-8", "surrogateescape").split("\0") if path]
@@ -244,8 +244,9 @@ def _foreign(root: Path) -> Iterator[str]:
                 strange.append(path.name)
         if strange:
             yield (
-                f"{kind.folder}/ holds what is no {kind.noun}: {', '.join(strange[:5])}. memkit reads that folder as "
-                "its own; 'memkit lint' says what is wrong. Another folder, such as agent/, can be the store instead."
+                f"{kind.folder}/ contains files that are not a {kind.noun}: {', '.join(strange[:5])}. memkit reads "
+                "that folder as its own; 'memkit lint' says what is wrong. Another folder, such as agent/, can be the "
+                "store instead."
             )
 
 
@@ -299,10 +300,10 @@ def _refuse_unless_free(root: Path, *, adopt: bool) -> None:
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root} is a file; a store is a folder.")
     if (root / MANIFEST).exists():
-        raise UsageError(f"{root} is a store already (it has {MANIFEST}). Nothing was changed.")
+        raise UsageError(f"{root} is already a store (it has {MANIFEST}). Nothing was changed.")
     for place in (root, *root.parents):
         if (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir():
-            raise UsageError(f"{place} is git's own folder and holds no files of a project. Clone it, and adopt that.")
+            raise UsageError(f"{place} is git's own folder, without the project's files. Clone it, and adopt that.")
     if root.is_dir() and not adopt and any(path.name != ".git" for path in root.iterdir()):
         raise UsageError(
             f"{root} is not empty. Use --adopt to add only what is absent, or another folder. Nothing was changed."
@@ -341,7 +342,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise EnvironmentFault(
-                f"Another memkit is making a store in {folder}. Look again when it is done."
+                f"Another memkit is creating a store in {folder}. Try again when it is done."
             ) from None
         yield
     finally:
@@ -403,7 +404,7 @@ def set_up_git(root: Path, *, remove: bool = False, dry_run: bool = False) -> li
     """
     git = Git(root)
     if not git.is_repository():
-        raise EnvironmentFault(f"{root} lies in no git repository. Run 'git init' there first.")
+        raise EnvironmentFault(f"{root} is not in a git repository. Run 'git init' there first.")
     prefix = git.run("rev-parse", "--show-prefix").removesuffix("\n")
     config = _config(git, prefix, remove=remove, dry_run=dry_run)
     return config + _attributes(git, prefix, remove=remove, dry_run=dry_run)
@@ -474,13 +475,13 @@ class SettingChange:
 def _of_many_parts(workspace: Workspace, key: str) -> str:
     """Return advice about a setting that exists but is not a single value: a list, a mapping, or a section."""
     if key == "format":
-        return "The format is memkit's own: 'memkit migrate' brings the files of a store to the current one."
+        return "memkit sets the format: 'memkit migrate' converts a store to the current one."
     inner = [
         item.key for item in workspace.settings if item.key.startswith(f"{key}.") and _changeable(item.key, item.value)
     ]
     if inner:
         return f"{key!r} is a section. Set one of its settings: {listed(inner, most=6)}."
-    return f"{key!r} has several parts, which the command line cannot set. Write it in {MANIFEST}: {_example(key)}"
+    return f"{key!r} has several parts and cannot be set on the command line. Write it in {MANIFEST}: {_example(key)}"
 
 
 def _example(key: str) -> str:
@@ -504,7 +505,7 @@ def change_setting(workspace: Workspace, key: str, text: str) -> SettingChange:
             raise UsageError(_of_many_parts(workspace, key))
         near = difflib.get_close_matches(key, settings, n=1)
         advice = f"Did you mean {near[0]!r}?" if near else "'memkit config show' lists them."
-        raise UsageError(f"{key!r} is no setting with one value. {advice}")
+        raise UsageError(f"{key!r} is not a setting with one value. {advice}")
     try:
         before, after = settings[key], resolve_plain(text)
     except ValueError as error:
@@ -528,7 +529,7 @@ def unset_setting(workspace: Workspace, key: str) -> SettingChange:
     if key not in known or key == "format":
         near = difflib.get_close_matches(key, known, n=1)
         advice = f"Did you mean {near[0]!r}?" if near and key not in known else "'memkit config show' lists them."
-        raise UsageError(f"{key!r} is no setting that can be taken out. {advice}")
+        raise UsageError(f"{key!r} is not a setting that can be unset. {advice}")
     said, default = flat(read_manifest(workspace.root)), flat(DEFAULTS).get(key)
     if key not in said:
         return SettingChange(default, default, None)

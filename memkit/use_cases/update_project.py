@@ -134,7 +134,7 @@ def plan_of(owner: OwnerFiles, manifest: Manifest, order: Order) -> UpdatePlan:
     recorded = owner.at(MANIFEST)
     # Another update may have ended since the manifest was read, and changed some of the files.
     if not isinstance(recorded, OwnFile) or parsed_manifest(recorded.content, MANIFEST) != manifest:
-        raise ProjectFault(f"{MANIFEST} is a link, or was changed while the update was made up. Run it again.")
+        raise ProjectFault(f"{MANIFEST} is a link, or changed while the update was prepared. Run it again.")
     plan.changes[MANIFEST] = PlannedFile(manifest_text(goal).encode(), recorded.mode)
     plan.actions.append(FileAction(MANIFEST, "update"))
     return plan
@@ -155,7 +155,7 @@ def _take_back_what_was_cut_off(updates: Updates, *, write: bool) -> tuple[str, 
         return None
     if not write:
         raise ProjectFault(
-            f"An update of {updates.project} was cut off. 'memkit update' takes it back before it begins."
+            f"An update of {updates.project} was interrupted. 'memkit update' undoes it before it starts."
         )
     with updates.locked():
         edited = updates.recover()
@@ -168,17 +168,15 @@ def _store_of(project: Path, manifest: Manifest, named: Path | None) -> tuple[Pa
         root = find_store(named)
         if (root / MANIFEST).exists():
             what = "the project itself" if root == project.resolve() else "a generated project"
-            raise UsageError(
-                f"{named} is {what} and holds no skills and policies to render. Name the store it came from."
-            )
+            raise UsageError(f"{named} is {what}, without skills and policies to render. Name the store it came from.")
         return root, ""
     if manifest.store is None:
-        return None, f"{MANIFEST} does not say where the store of this project is. Name it with --store."
+        return None, f"{MANIFEST} does not say where this project's store is. Name it with --store."
     found: Path | None = None
     with suppress(EnvironmentFault):
         found = find_store(project / manifest.store)
     if found is None or (found / MANIFEST).exists():
-        return None, f"The store that this project came from is not at {manifest.store} any more. Name it with --store."
+        return None, f"This project's store is no longer at {manifest.store}. Name it with --store."
     return found, ""
 
 
@@ -236,7 +234,7 @@ def _require_trust_in_tools(root: Path, old: Content, new: Content) -> None:
     gained = _tools_gained(root, old, new)
     if gained:
         named = ", ".join(one_line(str(tool["name"]), 40) for tool in gained)
-        what = f"This update would bring {'the tool' if len(gained) == 1 else 'the tools'} {named} to the project"
+        what = f"This update would add {'the tool' if len(gained) == 1 else 'the tools'} {named} to the project"
         Trust(root).require(what, ". Nothing was changed")
 
 
@@ -261,7 +259,7 @@ def _refuse_marks(project: Path) -> None:
     if marked:
         raise NegativeAnswer(
             f"Conflicts of an earlier update are not resolved: {', '.join(marked)}. Nothing was changed. Edit the "
-            "marked lines, or take that update back with --undo."
+            "marked lines, or undo that update with --undo."
         )
 
 
@@ -287,7 +285,7 @@ def undo_update(folder: Path | None) -> tuple[Path, UpdateJournal]:
         return updates.project, updates.undo()
     with updates.locked():
         if updates.interrupted is not None:
-            raise ProjectFault(f"An update of {updates.project} was cut off. 'memkit update' takes it back first.")
+            raise ProjectFault(f"An update of {updates.project} was interrupted. 'memkit update' undoes it first.")
         return updates.project, updates.undo()
 
 
@@ -316,7 +314,7 @@ def eject_runtime(folder: Path | None) -> Ejected:
     wheel = vendored_wheel(project, manifest)
     path = vendored_path(manifest.runtime)
     if wheel is None:
-        raise ProjectFault(f"{project / path} is not there. 'memkit update' brings it back. Nothing was changed.")
+        raise ProjectFault(f"{project / path} is missing. 'memkit update' restores it. Nothing was changed.")
     owner = OwnerFiles(project)
     plan = _plan(owner, manifest)
     own = tuple(plan.changes)
@@ -327,9 +325,9 @@ def eject_runtime(folder: Path | None) -> Ejected:
 
 def _refuse_unless_free(project: Path, manifest: Manifest) -> None:
     if manifest.runtime.ejected:
-        raise UsageError(f"{project} has the sources of its runtime already. Nothing was changed.")
+        raise UsageError(f"{project} already has the sources of its runtime. Nothing was changed.")
     if os.path.lexists(project / PACKAGE):
-        raise UsageError(f"{project / PACKAGE} is there already. Move it away first. Nothing was changed.")
+        raise UsageError(f"{project / PACKAGE} already exists. Move it away first. Nothing was changed.")
 
 
 def _plan(owner: OwnerFiles, manifest: Manifest) -> UpdatePlan:
@@ -346,7 +344,5 @@ def _plan(owner: OwnerFiles, manifest: Manifest) -> UpdatePlan:
     plan = plan_of(owner, manifest, order)
     if plan.conflicts:
         edited = ", ".join(action.path for action in plan.conflicts)
-        raise NegativeAnswer(
-            f"{edited} was edited where it names the runtime. Put that back first. Nothing was changed."
-        )
+        raise NegativeAnswer(f"{edited} was edited where it names the runtime. Revert that first. Nothing was changed.")
     return plan

@@ -96,7 +96,7 @@ def sweep_memory(workspace: Workspace, *, user: str | None = None, dry_run: bool
     )
 
 
-UNCOMMITTED = "Memory that is not committed yet was not looked at: run 'memkit commit' first."
+UNCOMMITTED = "Uncommitted memory was not included: run 'memkit commit' first."
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ class _OnBranch:
         base = objects.commit_id("HEAD")
         if objects.branch(name) is not None:
             raise UsageError(
-                f"The branch {name!r} is there already. Merge or delete it ('git branch -D {name}'), or give --branch."
+                f"The branch {name!r} already exists. Merge or delete it ('git branch -D {name}'), or give --branch."
             )
         if not dry_run:
             base = workspace.commit_memory(force=True, added=0) or base
@@ -399,7 +399,7 @@ def _account(workspace: Workspace, done: Consolidated) -> None:
     workspace.audit.append(event | {"reason": f"{len(done.superseded)} superseded, {len(done.dropped)} dropped"})
 
 
-_TAKEN_AWAY = "No commit has a genuine line for it, so it was taken away; its bytes are kept in this clone's state."
+_TAKEN_AWAY = "No commit has a genuine line for it, so it was removed; its bytes are kept in this clone's state."
 
 
 @dataclass(frozen=True)
@@ -436,7 +436,7 @@ def check_archive(workspace: Workspace, *, fix: bool = False, heads: Path | None
         fixed = _repaired(workspace) + set_damaged_aside(workspace.root)
         fixed += mend_heads(workspace.root, workspace.archive, workspace.git)
         for one in _put_back(workspace):
-            told = "What git has stands there again." if one.original else _TAKEN_AWAY
+            told = "The version in git was restored." if one.original else _TAKEN_AWAY
             fixed.append(ShardProblem("tampered", f"archive/{one.line.shard}", one.line.number, told))
         if fixed:
             codes = ", ".join(sorted({problem.code for problem in fixed}))

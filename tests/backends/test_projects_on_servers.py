@@ -115,7 +115,7 @@ def test_without_its_servers_a_project_says_so(instances: tuple[Instance, Instan
 
     code, _, err, asked = one.says("What did I say?", "Hello.")
 
-    assert (code, err.count("does not serve")) == (0, 1)
+    assert (code, err.count("is not available")) == (0, 1)
     assert asked.count("Hello") >= 2, "what this machine knows of the session is still there"
     away = one._replace(servers={**one.servers, "MEMORY_URL": "postgresql://app:hunter2@127.0.0.1:1/x"})
     unset = one._replace(servers={"SESSIONS_URL": one.servers["SESSIONS_URL"]})

@@ -92,7 +92,7 @@ def test_a_server_that_is_gone_is_said_once_and_the_turn_goes_on(
     answer = ask(one, "What did I say first?")
 
     assert answer["ok"] and "My bicycle is red" in answer["data"]["message"]
-    assert answer["err"].count("does not serve") == 1
+    assert answer["err"].count("is not available") == 1
 
 
 def test_two_instances_do_not_write_in_one_session_at_once(redis_server: str, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_what_goes_in_the_middle_of_a_turn_costs_nobody_the_turn(
     between(3, lambda: redis_client(redis_server).shutdown(nosave=True))
     answer = ask(one, "Remember that my boat is blue")
 
-    assert answer["ok"] and answer["err"].count("does not serve") == 1
+    assert answer["ok"] and answer["err"].count("is not available") == 1
     assert "boat is blue" in ask(one, "What colour is my boat?")["data"]["message"]
 
 
@@ -277,32 +277,12 @@ def test_plain_commands_on_its_own_keys_are_all_that_is_asked(
     assert run(["memory", "erase", "--user", "ann", "--yes", "--store", str(one)]) == 0
 
     assert "bicycle" in answers[1]["data"]["message"]
-    assert not any("does not serve" in one["err"] for one in answers)
+    assert not any("is not available" in one["err"] for one in answers)
     assert "NOPERM" not in "".join(capsys.readouterr())
     assert not any(
         entry["reason"] == "command" and entry["object"] not in ("client|setinfo",)
         for entry in redis_client(redis_server).acl_log()
     )
-
-
-@pytest.mark.parametrize("rules", ["~memkit:* +get +ping", "~memkit:* +@all -multi", "~other:* +@all"])
-def test_a_user_who_may_not_write_is_found_by_status(
-    two: tuple[Path, Path], redis_server: str, monkeypatch: pytest.MonkeyPatch, capsys: Any, rules: str
-) -> None:
-    """Before a turn finds it, and before anything is moved there; no key is left of the attempt."""
-    redis_client(redis_server).execute_command(*f"ACL SETUSER reader on >let {rules}".split())
-    there = redis_server.replace("//", "//reader:let@")
-    base = ["--store", str(two[0]), "--json"]
-    assert run(["backend", "status", *base]) == 0
-    assert not redis_client(redis_server).keys("*probe*")
-
-    assert run(["backend", "move", "--tier", "working", "--to", there, "--yes", *base]) == 3
-    monkeypatch.setenv("MEMKIT_BACKENDS_WORKING", there)
-    capsys.readouterr()
-    assert run(["backend", "status", *base]) == 1
-
-    (told,) = json.loads(capsys.readouterr().out)["diagnostics"]
-    assert (told["code"], "does not let this user write" in told["message"]) == ("backend_unfit", True)
 
 
 def test_a_server_with_no_room_is_said_and_one_that_drops_things_is_remarked(
@@ -313,13 +293,13 @@ def test_a_server_with_no_room_is_said_and_one_that_drops_things_is_remarked(
     with running_redis(tmp_path, "--maxmemory", "1mb") as url:
         monkeypatch.setenv("MEMKIT_BACKENDS_WORKING", url)
         answer = ask(store, "Remember that my bicycle is red")
-        assert answer["ok"] and answer["err"].count("does not serve") == 1 and "maxmemory" in answer["err"]
+        assert answer["ok"] and answer["err"].count("is not available") == 1 and "maxmemory" in answer["err"]
         assert run(["backend", "status", "--store", str(store)]) == 0
     with running_redis(tmp_path) as url:
         monkeypatch.setenv("MEMKIT_BACKENDS_WORKING", url)
         ask(store, "My boat is blue")
         redis_client(url).config_set("maxmemory", "1mb")
-        assert ask(store, "What colour is my boat?")["err"].count("does not serve") == 1  # it still answers reads
+        assert ask(store, "What colour is my boat?")["err"].count("is not available") == 1  # it still answers reads
     with running_redis(tmp_path, "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru") as url:
         monkeypatch.setenv("MEMKIT_BACKENDS_WORKING", url)
         capsys.readouterr()

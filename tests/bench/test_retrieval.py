@@ -274,19 +274,19 @@ def broken(lines: list[dict[str, Any]], number: int, **changed: Any) -> bytes:
         (b"[1]", 1, "expected an object"),
         (b'[{"conversation":\n {}, "qa":\n [}]}]', 3, "not JSON"),
         (b"[" * 100_000, 1, "nested"),
-        (b'\n\n[\n{"other": 1}]', 4, "no known benchmark"),
+        (b'\n\n[\n{"other": 1}]', 4, "not a known benchmark"),
         (b"\n\xff", 2, "not UTF-8"),
         (b'{"turn": "a", "id": "x"}\n{"turn"', 2, "not JSON"),
         (b'{"turn": "a", "id": "x"}\n[]', 2, "expected an object"),
         (b'{"neither": 1}', 1, "neither a 'turn' nor a 'question'"),
-        (broken(LINES, 1, id="t1"), 2, "used before"),
+        (broken(LINES, 1, id="t1"), 2, "duplicate id"),
         (broken(LINES, 1, id=None), 2, "id: it is missing"),
-        (broken(LINES, 0, at="2026-02-30"), 1, "no day of the calendar"),
-        (broken(LINES, 0, at="soon"), 1, "no date"),
+        (broken(LINES, 0, at="2026-02-30"), 1, "not a valid date"),
+        (broken(LINES, 0, at="soon"), 1, "not a known date format"),
         (broken(LINES, 3, evidence=["t9"]), 4, "no turn 't9'"),
         (broken(LINES, 3, evidence="t1"), 4, "expected a list"),
         (broken(LINES, 3, dialogue="elsewhere"), 4, "has no turns"),
-        (json.dumps([LOCOMO[0] | {"qa": [{"question": 3}]}]).encode(), 1, "qa[0].question: expected a text"),
+        (json.dumps([LOCOMO[0] | {"qa": [{"question": 3}]}]).encode(), 1, "qa[0].question: expected a string"),
         (json.dumps([LONGMEMEVAL[0] | {"haystack_dates": []}]).encode(), 1, "differ in length"),
         (as_file(LINES[:2]), None, "nothing to recall"),
     ],
@@ -315,7 +315,7 @@ def test_a_person_reads_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
     shown = capsys.readouterr().out
     assert hashlib.sha256(as_file(LINES)).hexdigest() in shown
-    assert "chooses among 2 turns, 2 sessions" in shown
+    assert "candidates per question: 2 turns, 2 sessions" in shown
     assert "warning: k=5 of 2 candidate turns" in shown
     assert shown.splitlines()[3].split() == ["by", "mode", "type", "questions", "R@5", "R@10", "MRR"]
 

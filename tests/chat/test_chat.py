@@ -302,7 +302,7 @@ def test_without_consent_the_account_of_a_plan_does_not_say_what_was_asked(say: 
     ("arguments", "said"),
     [
         (["-p", "/memroy"], "Did you mean '/memory'"),
-        (["-p", "  "], "nothing to answer"),
+        (["-p", "  "], "message is empty"),
         (["-p", "hi", "--provider", "referense"], "Did you mean 'reference'"),
         (["-p", "hi", "--provider", "scripted:nowhere.yaml"], "no script"),
         (["-p", "hi", "--session", "a", "-c"], "either --session or -c"),

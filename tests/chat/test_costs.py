@@ -47,7 +47,7 @@ def test_turns_add_up_to_the_session(model_server: Any, talk: Any) -> None:
     assert second["session_usage"]["input"] == first["usage"]["input"] + second["usage"]["input"]
     assert shown["usage"]["requests"] == 0
     assert shown["session_usage"] == second["session_usage"]
-    assert "The model was asked 3 times (1 more after a fault): " in shown["message"]
+    assert "The model was asked 3 times (1 more after an error): " in shown["message"]
 
 
 def test_a_fork_begins_its_own_account(model_server: Any, talk: Any, store: Path) -> None:

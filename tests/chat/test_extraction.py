@@ -70,7 +70,7 @@ def test_what_the_model_passed_over_is_kept_at_the_end_and_told(say: Say, live: 
     _, told = say("I live in Lisbon and work as a nurse.", options=(*AGREED, "--session", "s"))
 
     assert live() == ["I live in Lisbon", "I work as a nurse"]
-    assert told.count("kept of what you said") == 2
+    assert told.count("kept from what you said") == 2
     _, told = say("What is the weather?", options=("--session", "s"))
     assert live() == ["I live in Lisbon", "I work as a nurse"] and "kept" not in told
 
@@ -159,7 +159,7 @@ class TestModel:
         _, told = say("well the bees up on our roof keep me busy", options=AGREED)
 
         assert live() == ["Keeps bees on the roof"]
-        assert told.count("was not taken") == 2 and "yacht" not in told
+        assert told.count("was not used") == 2 and "yacht" not in told
 
     @pytest.mark.parametrize("said", ["Certainly! The user lives in Lisbon.", '{"pieces": "none"}', "[1]"])
     def test_a_malformed_answer_is_told_and_rules_do_it(
@@ -168,7 +168,7 @@ class TestModel:
         """What is plain is kept all the same."""
         drawing(said)
         _, told = say("I live in Lisbon.", options=AGREED)
-        assert live() == ["I live in Lisbon"] and "was refused, and rules did it" in told
+        assert live() == ["I live in Lisbon"] and "were refused, and rules extracted them" in told
 
     def test_a_model_that_cannot_be_asked_is_told_once(
         self, monkeypatch: pytest.MonkeyPatch, say: Say, live: Callable[[], list[str]]
@@ -206,7 +206,7 @@ class TestModel:
 
         _, noticed = say(self.SAID, options=AGREED)
 
-        assert "not taken" not in noticed and "without a relation" not in noticed
+        assert "not used" not in noticed and "without a relation" not in noticed
         assert run(["graph", "path", "my sister", "Windräder", "--user", "ada", "--json", "--store", str(store)]) == 0
         edges = json.loads(capsys.readouterr().out)["data"]["edges"]
         assert [(edge["relation"], edge["valid_from"]) for edge in edges] == [
@@ -274,7 +274,7 @@ class TestTheModelOfTheConversation:
     def test_it_draws_as_a_conversation_ends(self, served: Any, talk: Any, live: Callable[[], list[str]]) -> None:
         """One question after the answer, and what rules do not read is kept."""
         server = served("Fine.", self.BEES)
-        assert "kept of what you said: “Keeps bees on the roof”" in talk(self.SAID, "--jsonl")
+        assert "kept from what you said: “Keeps bees on the roof”" in talk(self.SAID, "--jsonl")
         assert live() == ["Keeps bees on the roof"] and len(server.requests) == 2
 
     @pytest.mark.parametrize("said", ["What is a bee?", "Hi there! How are you?"])

@@ -51,8 +51,8 @@ def files_up_to(size: int) -> Iterator[None]:
     ("size", "code", "told", "resumed", "is_stored"),
     [
         (0, 3, "Nothing was done. Say it again", "", False),
-        (700, 3, "What you said is kept: the turn goes on", "cut off. It is finished now.", True),
-        (1500, 3, "What you said is kept: the turn goes on", "There was no room to store what it says", True),
+        (700, 3, "Your message is kept: the turn continues", "was interrupted. It is finished now.", True),
+        (1500, 3, "Your message is kept: the turn continues", "There was no room to store what it says", True),
         (3000, 1, "I did not store that", "", True),
     ],
 )
@@ -85,13 +85,13 @@ def test_a_session_that_was_not_kept_is_told_until_it_is(say: Say, monkeypatch: 
         full.setattr(SessionFile, "save", save)
         code, out, said = say("My dog is called Rex.")
         assert (code, out.partition("\n")[0]) == (1, "Noted: “My dog is called Rex”.")
-        assert "The last turn of this session is not kept: No space left on device." in said
+        assert "The last turn of this session is not saved: No space left on device." in said
         code, out, said = say("Hello?", "--json")
         assert (code, json.loads(out)["diagnostics"][0]["code"]) == (3, "turn-stopped")
-        assert "had been cut off before it was kept. It still cannot be kept." in said
+        assert "was interrupted before it was saved. It still cannot be saved." in said
 
     code, _, said = say("Hello again!")
-    assert code == 0 and "“My dog is called Rex.”) had been cut off before it was kept. It is kept now.\n" in said
+    assert code == 0 and "“My dog is called Rex.”) was interrupted before it was saved. It is saved now.\n" in said
     assert say("/memory")[1].count("called Rex") == 1
 
 
@@ -117,4 +117,4 @@ def test_a_full_stream_leaves_the_turn_whole(say: Say, monkeypatch: pytest.Monke
             assert say("My dog is called Rex.", *options)[0] == 3
 
     code, out, said = say("What is my dog called?")
-    assert code == 0 and "Rex" in out and "cut off" not in said
+    assert code == 0 and "Rex" in out and "interrupted" not in said

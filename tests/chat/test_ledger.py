@@ -152,7 +152,7 @@ def test_a_person_reads_the_account(ask: Ask, capsys: pytest.CaptureFixture[str]
 
     shown = capsys.readouterr().out
     assert "retrieved 1×" in shown
-    assert "filter: its type or tags were not asked for" in shown
+    assert "filter: its type or tags were not requested" in shown
 
 
 def test_records_beyond_their_share_of_the_prompt_stay_out_and_are_named() -> None:

@@ -285,7 +285,7 @@ def test_going_on_with_a_session_finishes_its_turn_first(agreed: Path, capsys: p
     printed = capsys.readouterr()
     data = json.loads(printed.out)["data"]
     assert data["resumed"]["text"] == "My dog is called Rex." and data["resumed"]["message"] == "So I heard."
-    assert "had been cut off" in printed.err
+    assert "was interrupted" in printed.err
     assert run([*chat, "-c", "-p", "And now?"]) == 0
     assert "resumed" not in json.loads(capsys.readouterr().out)["data"]
 
@@ -305,7 +305,7 @@ def test_a_person_is_asked_about_a_call_in_words(
         assert Outcomes()(call) == answer
 
     asked = capsys.readouterr().err
-    assert "send had begun" in asked and "fish" in asked
+    assert "send was running" in asked and "fish" in asked
 
 
 # --- how long a turn can go on
@@ -531,13 +531,13 @@ def test_a_full_disk_stops_a_turn_and_the_session_goes_on(left: int, agreed: Pat
     with talking(agreed, model=SendsOnce(), tools=[sends(sent)]) as agent:
         agent.step("Hi")
         full["left"] = left
-        with pytest.raises(TurnStopped, match=r"No space left.*once that is mended") as stopped:
+        with pytest.raises(TurnStopped, match=r"No space left.*once that is fixed") as stopped:
             agent.step(said)
         with pytest.raises(TurnStopped):
             agent.step("Hello?")
         assert len(sent) <= 2
         del full["left"]
-        is_kept = "What you said is kept" in str(stopped.value)
+        is_kept = "Your message is kept" in str(stopped.value)
         reply = agent.step("Bye" if is_kept else said)
         kept = [message["content"] for message in agent.main.messages if message["role"] == "user"]
 

@@ -118,7 +118,7 @@ def test_a_fork_takes_no_place_of_a_session(ask: Ask, store: Path) -> None:
     before = file_of(store, "main")
 
     code, answer = ask("chat", "--session", "main", "--fork", "-p", "Hello!")
-    assert code == 2 and answer["diagnostics"][0]["message"].endswith("as 'main' stands: --fork main.")
+    assert code == 2 and answer["diagnostics"][0]["message"].endswith("To fork 'main': --fork main.")
     assert ask("chat", "--fork", "nowhere", "-p", "Hello!")[0] == 1
     assert file_of(store, "main") == before
 

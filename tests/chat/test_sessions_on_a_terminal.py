@@ -21,14 +21,14 @@ def test_a_session_is_chosen_greets_and_says_when_nothing_is_kept(store: Path) -
         listed = terminal.until("2 garden")
         assert "❯  1  harbour" in listed
         terminal.type("zebra")
-        terminal.until("No session has that.")
+        terminal.until("No session matches.")
         terminal.type("\x15\x1b[B")
         terminal.until("❯ 2 garden")
         terminal.type("pilot")
         terminal.until("❯ 1 harbour")
         terminal.type("\r")
         resumed = terminal.until("Session harbour.")
-        assert "Still open" not in resumed and "Esc leaves" not in resumed
+        assert "Still open" not in resumed and "Esc cancels" not in resumed
         terminal.until_ready()
 
     with PseudoTerminal([*command, "-r"], folder=store.parent, rows=8, columns=20) as terminal:

@@ -77,9 +77,9 @@ def test_undo_takes_back_what_was_only_said_again(say: Say, store: Path) -> None
     say("My dog is called Rex.", session="tuesday")
     assert "evidence by user" in say(f"/memory {record}")
 
-    assert say("/undo", session="tuesday") == f"Undone: that you said again [{record}] My dog is called Rex"
+    assert say("/undo", session="tuesday") == f"Undone: your confirmation of [{record}] My dog is called Rex"
 
-    assert say("/undo", session="tuesday").startswith("Nothing to undo: what turn 1 wrote was taken back already")
+    assert say("/undo", session="tuesday").startswith("Nothing to undo: turn 1 was already undone")
     assert say("/memory").endswith(f"[{record}] fact: My dog is called Rex")
 
 
@@ -91,7 +91,7 @@ def test_what_is_undone_twice_stays_undone_and_says_so(say: Say) -> None:
 
     again = say("/undo")
 
-    assert again.startswith("Nothing to undo: what turn 2 wrote was taken back already")
+    assert again.startswith("Nothing to undo: turn 2 was already undone")
     assert "Rex" in say("/memory")
     assert "Rex" in say("/undo 1")
     assert "Rex" not in say("/memory")
@@ -104,7 +104,7 @@ def test_undo_of_a_turn_that_wrote_nothing_says_so(say: Say) -> None:
 
     assert say("/undo 2") == "Nothing to undo: turn 2 wrote nothing."
     assert say("/undo 99") == "Nothing to undo: turn 99 wrote nothing."
-    assert "number of a turn" in say("/undo all", code=2)
+    assert "takes a turn number" in say("/undo all", code=2)
     assert "Rex" in say("/undo")
 
 
@@ -148,7 +148,7 @@ def test_one_record_is_shown_with_its_history(say: Say, store: Path) -> None:
     shown = say(f"/memory {record}")
 
     assert "live, type fact, scope user" in shown and "add by user" in shown
-    assert say(f"/memory {record}", user="bob", code=1) == f"There is no record {record} of yours. /memory lists them."
+    assert say(f"/memory {record}", user="bob", code=1) == f"You have no record {record}. /memory lists yours."
 
 
 def test_what_is_said_already_is_not_said_beside_it(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,7 +175,7 @@ def test_why_tells_a_search_without_words_from_words_that_were_not_kept(
 
 def test_memory_that_was_not_off_is_not_on_again(say: Say) -> None:
     """Nothing is said to have left the prompt where nothing did."""
-    assert say("/memory on") == "Memory was not off."
+    assert say("/memory on") == "Memory is already on."
 
 
 def test_the_meter_shows_each_tier(say: Say) -> None:
@@ -199,8 +199,8 @@ def test_the_meter_shows_each_tier(say: Say) -> None:
         ("/skills virtual-memori", "Did you mean", 1),
         ("/nothing-like-it", "/help lists the commands", 2),
         ("/", "/help lists the commands", 2),
-        ("/why \x1b[2J", "number of a turn", 2),
-        ("/memory 01\x1b[2J", "There is no record 01\\x1b[2J", 1),
+        ("/why \x1b[2J", "takes a turn number", 2),
+        ("/memory 01\x1b[2J", "You have no record 01\\x1b[2J", 1),
     ],
 )
 def test_a_misspelt_command_is_told_apart(say: Say, typed: str, said: str, code: int) -> None:

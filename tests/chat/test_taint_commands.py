@@ -281,7 +281,7 @@ def test_undoing_a_held_back_core_edit_says_that_core_stood(chat: Chat) -> None:
 
     message = chat.say("/undo")["message"]
 
-    assert "waits no more" in message and "reads" not in message.replace("reads as it did", "")
+    assert "is withdrawn" in message and "reads" not in message
     chat.run("chat", "--user", "ada", "--session", "one", "-p", f"/approve {held}", code=1)
     assert chat.core == {}
 
@@ -374,6 +374,6 @@ def test_what_stands_open_is_said_when_a_chat_begins(chat: Chat) -> None:
     told = chat.run("chat", "--user", "ada", "--provider", "reference", "-p", "hello")
 
     assert [one["message"] for one in told["diagnostics"] if one["code"] == "open_questions"] == [
-        "1 question stands open about what is remembered of you. /memory shows what it is about."
+        "1 question is open about what is remembered of you. /memory shows what it is about."
     ]
     assert all(id in chat.say("/memory")["message"] for id in ids)

@@ -100,14 +100,14 @@ def test_ctrl_c_keeps_what_was_said_and_a_second_one_leaves(agreed: Path, capsys
         terminal.resize(12, 50)
         terminal.wait(1.0)
         terminal.type("\x03")
-        shown = terminal.until("Ctrl-C again leaves")
+        shown = terminal.until("Press Ctrl-C again")
         assert "word0" in shown and "word199" not in shown and "(interrupted)" in shown
         terminal.until_ready()
         assert terminal.say("Once more?").count("A beginning.") == 1
         terminal.type("half a line\x03")
         terminal.until_ready()
         terminal.type("\x03")
-        terminal.until("Ctrl-C again leaves", times=2)
+        terminal.until("Press Ctrl-C again", times=2)
         terminal.until_ready()
         terminal.type("\x03")
         assert terminal.left() == 130

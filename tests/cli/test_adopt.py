@@ -226,7 +226,7 @@ def test_files_of_another_tool_are_named(tmp_path: Path, capsys: pytest.CaptureF
 
     [note] = adopted(tmp_path, capsys)["diagnostics"]
 
-    assert "policies/ holds what is no policy: network.yaml" in note["message"]
+    assert "policies/ contains files that are not a policy: network.yaml" in note["message"]
 
 
 def test_a_git_that_takes_no_settings_is_refused(

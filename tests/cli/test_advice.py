@@ -35,14 +35,14 @@ def memkit(store: Path, capsys: pytest.CaptureFixture[str]) -> Reader:
     ("arguments", "said"),
     [
         (("skill", "new", "greet", "guests"), "Got unexpected extra argument (guests). Put several words in"),
-        (("consent", "grant", "ada"), "Got unexpected extra argument (ada). Everything here is an option. Try"),
+        (("consent", "grant", "ada"), "Got unexpected extra argument (ada). This command takes options only. Try"),
         (("memory", "add", "x", "--confidence", "high"), "'--confidence': 'high' is not a number. Try"),
         (("memory", "search", "x", "-k", "many"), "'-k': 'many' is not a whole number. Try"),
         (("memory", "sewep"), "No such command 'sewep'. Did you mean 'sweep'? Try 'memkit memory --help'."),
         (("memory", "search"), "Missing argument 'QUERY'. Try 'memkit memory search --help'."),
         (("rule", "QQ"), "There is no rule 'QQ'. 'memkit rule' lists them."),
         (("gen",), "Missing option '--target': The SDK to render for; 'memkit targets' lists them. Try 'memkit gen"),
-        (("config", "set", "qq", "1"), "'qq' is no setting with one value. 'memkit config show' lists them."),
+        (("config", "set", "qq", "1"), "'qq' is not a setting with one value. 'memkit config show' lists them."),
     ],
 )
 def test_a_slip_is_told_what_to_do(memkit: Reader, arguments: tuple[str, ...], said: str) -> None:
@@ -66,7 +66,7 @@ def test_an_id_that_is_not_there_says_where_ids_are(memkit: Reader) -> None:
 @pytest.mark.parametrize("kind", ["skill", "policy"])
 def test_a_name_that_is_not_there_says_where_names_are(memkit: Reader, kind: str) -> None:
     """Where no name is near enough to be meant, the list of them is."""
-    said = f"There is no {kind} 'qq'. 'memkit {kind} list' names those there are."
+    said = f"There is no {kind} 'qq'. 'memkit {kind} list' lists all."
 
     assert said in memkit(kind, "show", "qq", code=1)
 
@@ -111,7 +111,7 @@ def test_trying_a_consolidation_says_what_it_did_not_look_at(memkit: Reader) -> 
     assert "run 'memkit commit' first" in tried
 
     memkit("commit")
-    assert "not committed" not in memkit("memory", "consolidate", "--dry-run")
+    assert "Uncommitted memory" not in memkit("memory", "consolidate", "--dry-run")
 
 
 def test_doctor_without_a_store_says_so(
@@ -122,7 +122,7 @@ def test_doctor_without_a_store_says_so(
     monkeypatch.delenv("MEMKIT_STORE", raising=False)
 
     assert run(["doctor"]) == 0
-    assert "not looked at. No store in" in capsys.readouterr().out
+    assert "not checked. No store in" in capsys.readouterr().out
 
 
 def test_sealing_without_its_library_is_said_when_it_is_switched_on(
@@ -147,14 +147,14 @@ def test_what_only_a_restore_brings_is_one_line(memkit: Reader, tmp_path: Path) 
     left = [line for line in printed.splitlines() if "not imported" in line]
     assert len(left) == 1
     assert "1 × confirm" in left[0]
-    assert left[0].endswith("Only --restore brings it back.")
+    assert left[0].endswith("Only --restore imports it.")
 
 
 def test_an_unknown_kind_of_event_is_told_the_kinds(memkit: Reader) -> None:
     """Nobody has to guess what the log calls a refusal."""
     memkit("memory", "add", "Ada owns a yacht", "--user", "ada")
 
-    assert memkit("audit", "--event", "written") == "Nothing that fits. Kinds of events here: write.\n"
+    assert memkit("audit", "--event", "written") == "No matches. Kinds of events here: write.\n"
 
 
 def test_an_unsettled_contradiction_names_the_list_of_them(memkit: Reader) -> None:
@@ -181,9 +181,9 @@ def test_a_trace_that_is_left_says_what_to_do(memkit: Reader, tmp_path: Path) ->
     planned = memkit("memory", "erase", "--user", "ada", "--dry-run")
     printed = memkit("memory", "erase", "--user", "ada", "--yes", "--out", str(tmp_path / "proof.json"), code=1)
 
-    assert "stay as they are: notes.md. --redact takes that out too." in planned
+    assert "stay as they are: notes.md. --redact removes that too." in planned
     assert "trace in notes.md" in printed
-    assert "quotes in files of people are for you to take out" in printed
+    assert "quotes in people's files can be removed by hand" in printed
 
 
 def test_a_restore_that_is_given_again_says_what_was_here(memkit: Reader, tmp_path: Path) -> None:
@@ -193,4 +193,4 @@ def test_a_restore_that_is_given_again_says_what_was_here(memkit: Reader, tmp_pa
 
     printed = memkit("memory", "import", str(tmp_path / "ada.jsonl"), "--restore")
 
-    assert printed == "Restored nothing new of ada. 1 of its records and events was here already.\n"
+    assert printed == "Restored nothing new of ada. 1 of its records and events was already here.\n"

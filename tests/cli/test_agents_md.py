@@ -116,9 +116,9 @@ def test_what_others_may_have_steered_is_never_written(store: Path, export: Expo
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"<!-- memkit:begin -->\nno end\n", "there has to be one"),
-        (b"<!-- memkit:begin -->\n<!-- memkit:end -->\n" * 2, "there has to be one"),
-        (b"\xff\xfe\x00", "is not a text in UTF-8"),
+        (b"<!-- memkit:begin -->\nno end\n", "there must be one"),
+        (b"<!-- memkit:begin -->\n<!-- memkit:end -->\n" * 2, "there must be one"),
+        (b"\xff\xfe\x00", "is not UTF-8 text"),
     ],
 )
 def test_a_file_that_cannot_be_kept_stays_as_it_is(store: Path, export: Export, content: bytes, said: str) -> None:
@@ -151,7 +151,7 @@ def test_a_new_line_says_how_it_comes_back(store: Path, export: Export, capsys: 
     (id,) = export()["left_out_ids"]
 
     assert f"memkit memory approve {id}" in shown
-    assert f"1 left out, because others may have steered them: {id}" in shown
+    assert f"1 left out, because others may have influenced them: {id}" in shown
     assert "--mine" in shown
     assert run(["--store", str(store), "memory", "approve", id, "--user", "ada"]) == 0
     assert export()["left_out_ids"] == []

@@ -132,7 +132,7 @@ def test_a_variable_of_the_wrong_kind_says_what_it_takes(
 
     assert run(["config", "show", "--store", str(store)]) == 2
 
-    assert "MEMKIT_CONTEXT_MAX_TOKENS must be a whole number, and is 'many'." in capsys.readouterr().err
+    assert "MEMKIT_CONTEXT_MAX_TOKENS must be a whole number, not 'many'." in capsys.readouterr().err
 
 
 def test_a_duration_beyond_all_dates_keeps_everything(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,7 +148,7 @@ def test_a_duration_beyond_all_dates_keeps_everything(store: Path, capsys: pytes
     ("key", "complaint"),
     [
         ("context.max_tokns", "Did you mean 'context.max_tokens'?"),
-        ("format", "is no setting that can be taken out"),
+        ("format", "is not a setting that can be unset"),
     ],
 )
 def test_what_a_store_needs_is_not_taken_out(

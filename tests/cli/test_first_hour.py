@@ -57,7 +57,7 @@ def test_a_home_that_cannot_be_written_keeps_nobody_from_working(store: Path) ->
     asked = done("chat", "--user", "ada", "--consent", "-p", "What do I like?")
     assert asked.returncode == 0 and "I like tea" in asked.stdout
     assert done("setup", "--provider", "reference").returncode == 0
-    assert asked.stderr.count("cannot be read or made") == 1
+    assert asked.stderr.count("cannot be read or created") == 1
 
 
 def test_an_action_that_no_tool_can_do_is_asked_of_nobody(store: Path) -> None:

@@ -139,7 +139,7 @@ def test_a_folder_that_is_gone_is_said(
     (tmp_path / "gone").rmdir()
 
     assert run(arguments) == 3
-    assert "is gone" in "".join(capsys.readouterr())
+    assert "no longer exists" in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize("arguments", [["memory", "list"], ["memory", "list", "--open"], ["graph", "show"]])

@@ -81,7 +81,7 @@ def test_what_is_so_already_is_not_written_again(op: str, status: str, at: Path,
     run(["memory", op, record_id])
 
     assert again["data"]["status"] == status
-    assert f"{record_id} is {status} already." in capsys.readouterr().out
+    assert f"{record_id} is already {status}." in capsys.readouterr().out
     assert {path: path.read_bytes() for path in (at / "archive").rglob("*.jsonl")} == before
     assert len(answer(capsys, 0, "audit", "--user", "ada")["data"]["events"]) == events
 
@@ -218,7 +218,7 @@ def test_a_refusal_to_ask_is_one_line(at: Path, capsys: Captured) -> None:
     capsys.readouterr()
     assert run(["memory", "erase", "--user", "ada", "--no-input"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("memkit: ") and line.endswith("add --yes to go on.")
+    assert line.startswith("memkit: ") and line.endswith("add --yes to continue.")
 
 
 def test_a_core_section_has_a_limit(at: Path, capsys: Captured) -> None:

@@ -71,7 +71,7 @@ def test_init_twice_changes_nothing(store: Path, capsys: pytest.CaptureFixture[s
     before = tree(store)
 
     assert run(["init", str(store)]) == 2
-    assert "store already" in capsys.readouterr().err
+    assert "already a store" in capsys.readouterr().err
     assert tree(store) == before
 
 
@@ -208,7 +208,7 @@ def test_of_two_that_make_one_store_at_once_neither_takes_anything_away(tmp_path
         go.touch()
 
     assert (second.returncode, first.returncode) == (3, 0)
-    assert second.stderr == f"memkit: Another memkit is making a store in {root}. Look again when it is done.\n"
+    assert second.stderr == f"memkit: Another memkit is creating a store in {root}. Try again when it is done.\n"
     assert git(root, "status", "--porcelain") == ""
     assert git(root, "rev-list", "--count", "HEAD").strip() == "1"
 

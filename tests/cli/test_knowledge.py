@@ -98,13 +98,13 @@ def test_path_and_around(memkit: Memkit) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
-        (("around", "Anja"), 1, "Nothing that memory tells of is called 'Anja'. Did you mean 'Anna'?"),
-        (("path", "Anna", "Mars"), 1, "Nothing that memory tells of is called 'Mars'."),
+        (("around", "Anja"), 1, "Nothing in memory is called 'Anja'. Did you mean 'Anna'?"),
+        (("path", "Anna", "Mars"), 1, "Nothing in memory is called 'Mars'."),
         (("path", "Lisbon", "Munich"), 0, "lived in"),
         (("around", "Anna", "--steps", "3"), 2, "3 is not in the range 1<=x<=2"),
         (("show", "--as-of", "soon"), 2, "soon"),
         (("show", "--svg", "--mermaid"), 2, "Only one drawing can be printed"),
-        (("show", "--svg", "--json"), 2, "cannot be printed within --json"),
+        (("show", "--svg", "--json"), 2, "cannot be printed with --json"),
         (("shwo",), 2, "Did you mean 'show'?"),
         (("path", "Anna"), 2, "Missing argument"),
     ],
@@ -169,7 +169,7 @@ def test_a_reflection_is_a_branch_to_review(memkit: Memkit) -> None:
     assert memkit.data("memory", "get", topic["id"])["parents"] == topic["parents"]
     assert "Nothing to conclude." in memkit.text("memory", "reflect", "--branch", "again")
     told = memkit.text("memory", "reflect", "--branch", "think", code=2)
-    assert "is there already" in told
+    assert "already exists" in told
 
 
 def test_a_parent_that_is_rejected_shows_in_get_and_ends_the_conclusion(memkit: Memkit) -> None:

@@ -138,7 +138,7 @@ def test_the_demo_says_what_it_lacks(
     """Without git the tour ends at its first scene, and a folder that cannot be made is said in one line."""
     (tmp_path / "file").write_text("")
     assert run(["demo", "--keep", str(tmp_path / "file" / "x")]) == 3
-    assert "cannot be made" in capsys.readouterr().err
+    assert "cannot be created" in capsys.readouterr().err
 
     monkeypatch.setenv("PATH", "/nonexistent")
     assert run(["demo"]) == 1

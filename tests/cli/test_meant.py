@@ -67,7 +67,7 @@ def test_whoever_is_to_be_erased_may_be_misspelt(id: str, said: Said) -> None:
     """Also where a search by that name left a line of the audit log, which is there to be erased."""
     erase = ("memory", "erase", "--user", "adda", "--dry-run")
 
-    assert "Nothing is held on 'adda'. Nothing was changed. Did you mean 'ada'?" in said(*erase)[1]
+    assert "Nothing is stored about 'adda'. Nothing was changed. Did you mean 'ada'?" in said(*erase)[1]
 
     said("memory", "search", "tea", "--user", "adda")
     assert "Nothing is stored of 'adda'. Did you mean 'ada'?" in said(*erase)[1]

@@ -122,7 +122,7 @@ def test_what_was_said_is_searched_by_its_words(talked: Ask) -> None:
     assert scores == sorted(scores, reverse=True)
     assert talked("sessions", "search", "quokkas", "--user", "ada")[0] == 1
     code, answer = talked("sessions", "search", " ", "--user", "ada")
-    assert code == 2 and "There is nothing to search for." in answer["diagnostics"][0]["message"]
+    assert code == 2 and "Nothing to search for." in answer["diagnostics"][0]["message"]
 
 
 def test_a_session_is_shown_with_its_calls_and_writes(talked: Ask, capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,7 +115,7 @@ def test_a_server_of_ones_own_is_chosen_in_one_commit(
     log = ["git", "log", "--format=%s", "--", "memkit.yaml"]
     subjects = subprocess.run(log, cwd=store, capture_output=True, text=True, check=True).stdout.splitlines()
     assert subjects == ["Let openai answer", "Make the store"]
-    assert f"qwen3 at {house.url} answers here" in capsys.readouterr().out
+    assert f"qwen3 at {house.url} now answers here" in capsys.readouterr().out
     assert memkit(store, "chat", "-p", "Are you there?", "--json") == 0
     assert json.loads(capsys.readouterr().out)["data"]["message"] == "ready"
     assert set(house.keys) == {"none"}
@@ -157,7 +157,7 @@ def test_a_check_says_what_is_chosen_and_writes_nothing(
         ({}, (), 2, "Name one with --model: qwen3:latest, llama3.2, gpt-oss"),
         ({"page": True}, ("--model", "qwen3"), 3, "a web page"),
         ({}, ("--model", "qwen3", "--base-url", "http://127.0.0.1:9/v1"), 3, "nothing listens there"),
-        ({}, ("--model", "qwen3", "--base-url", "http://ada:pw@127.0.0.1/v1"), 2, "no password"),
+        ({}, ("--model", "qwen3", "--base-url", "http://ada:pw@127.0.0.1/v1"), 2, "without a password"),
         ({}, ("--model", "qwen3", "--key-variable", "MISSING_KEY"), 3, "MISSING_KEY is not set"),
         ({}, ("--provider", "olama"), 2, "Did you mean 'ollama'?"),
         ({}, ("--provider", "reference", "--model", "gpt-5"), 2, "answers by rules"),
@@ -198,14 +198,14 @@ def test_a_person_is_asked_for_what_no_option_says(store: Path, house: ModelHous
         (r"Who \[reference\]:", "olama"),
         (r"Did you mean 'ollama'.*Who \[reference\]:", house.url),
         (r"holds it \[none\]:", PASTED),
-        (r"a key has no place here.*holds it \[none\]:", ""),
+        (r"a key must not be given here.*holds it \[none\]:", ""),
         (r"It has qwen3:latest, llama3.2.*Which model \[qwen3:latest\]:", "llama3.2"),
-        ("What are you called", "ada"),
+        ("Your name", "ada"),
         (r"remembered, as text in this store\? \[y/N\]", "y"),
     ):
         child.expect(question)
         child.sendline(typed)
-    child.expect("answers here from now on")
+    child.expect("now answers here")
     child.expect(pexpect.EOF)
     child.close()
 
@@ -254,13 +254,13 @@ def test_an_agent_chooses_and_does_not_vouch(
         (("config", "set", "provider", "gpt"), "Did you mean 'openai'?"),
         (("config", "set", "provider", "ollama"), "memkit setup --provider ollama"),
         (("config", "set", "provider", "scripted"), "needs a file"),
-        (("config", "set", "provider", "openai:gpt-5"), "takes nothing behind a colon"),
+        (("config", "set", "provider", "openai:gpt-5"), "takes nothing after the colon"),
         (("config", "set", "model", "gpt-5"), "answers by rules"),
-        (("config", "set", "key_variable", PASTED), "a key has no place here"),
-        (("config", "set", "base_url", "localhost:11434"), "An address is like"),
+        (("config", "set", "key_variable", PASTED), "a key must not be given here"),
+        (("config", "set", "base_url", "localhost:11434"), "An address looks like"),
         (("chat", "--model", "gpt-5", "-p", "hi"), "--provider openai --model gpt-5"),
         (("chat", "--model", "claude-opus", "-p", "hi"), "--provider anthropic --model claude-opus"),
-        (("setup",), "Nobody can be asked here"),
+        (("setup",), "Cannot ask questions here"),
         (("setup", "--consent"), "Add --user"),
     ],
 )
@@ -288,7 +288,7 @@ def test_a_model_is_looked_up_before_config_sets_it(
     assert memkit(store, "config", "set", "model", "gpt-oss") == 0
     house.close()
     assert memkit(store, "config", "set", "model", "other") == 0
-    assert "could not be asked" in capsys.readouterr().err
+    assert "Could not check that the model" in capsys.readouterr().err
 
 
 def test_doctor_looks_at_the_model_and_asks_it_with_a_flag(
@@ -341,7 +341,7 @@ def test_the_first_line_says_who_answers_for_whom_and_what_is_remembered(store: 
     """Before any question; where nobody is named it says so, and no model promises to remember."""
     child = on_a_terminal(store, "chat")
     # However wide the terminal is, and wherever a line is folded.
-    child.expect(r"The\s+reference\s+model\s.*answers\s+somebody\s+without\s+a\s+name\.\s+Nothing\s+is\s+remembered\.")
+    child.expect(r"The\s+reference\s+model\s.*answers\s+an\s+unnamed\s+user\.\s+Nothing\s+is\s+remembered\.")
     child.expect(r"give\s+--user")
     child.expect("> ")
     child.send("yes, you may remember\r")
@@ -353,5 +353,5 @@ def test_the_first_line_says_who_answers_for_whom_and_what_is_remembered(store: 
 
     assert memkit(store, "memory", "add", "I like tea", "--user", "ada") == 0
     child = on_a_terminal(store, "chat", "--user", "ada", "--consent")
-    child.expect(r"answers\s+ada\.\s+Remembered:\s+1\s+record;\s+what\s+you\s+tell\s+is\s+added\.")
+    child.expect(r"answers\s+ada\.\s+Remembered:\s+1\s+record;\s+what\s+you\s+say\s+is\s+added\.")
     child.close(force=True)

@@ -90,7 +90,7 @@ class TestTool:
 
             assert kept.startswith("admitted: [")
             assert "| 42" in read and "<memory-data" in read and archive.value("ada", "shoe-size").id in read  # type: ignore[union-attr]
-            assert tools.call("memory_value", {"key": "hat-size"}) == "Nothing clean is kept under hat-size."
+            assert tools.call("memory_value", {"key": "hat-size"}) == "Nothing clean is stored under hat-size."
 
     def test_under_taint_a_value_waits_and_the_clean_one_stays(self) -> None:
         """A tainted put in the place of a clean value is held back; a tainted new value is read by nobody."""

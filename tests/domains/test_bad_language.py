@@ -56,21 +56,21 @@ def check_refusal(tmp_path: Path, text: str, said: str) -> None:
         ('preconditions: [@"<= (at ?t home) 5"]', "at is not a function. It stands for a fact: 'at ?t home'."),
         ('preconditions: [@"fuel ?t"]', "fuel is not a predicate. It stands for a number: '<= (fuel ?t) 5'."),
         ('preconditions: [@"<= (fuel) 5"]', "'fuel' has 0 arguments; fuel takes 1."),
-        ('preconditions: [@"<= (fuel home) 5"]', "'fuel home': home is a place, and fuel wants a truck."),
+        ('preconditions: [@"<= (fuel home) 5"]', "'fuel home': home is a place, but fuel needs a truck."),
         ('preconditions: [@"<= (fuel vam) 5"]', "The object vam is not declared under objects. Did you mean van?"),
-        ('preconditions: [@"= toll 5"]', "toll is a function. Put it in brackets: '= (toll) 5'."),
+        ('preconditions: [@"= toll 5"]', "toll is a function. Put it in parentheses: '= (toll) 5'."),
         ('preconditions: ["<= (fuel ?x) 5"]', "The operator o uses ?x, which its parameters do not name."),
         ('preconditions: [@"<= ?t 5"]', "?t is not a number. Write a function of it: (fuel ?t)."),
-        ('preconditions: [@"<= (fuel ?t)"]', "'<=' compares 1 numbers; it takes two"),
+        ('preconditions: [@"<= (fuel ?t)"]', "'<=' has 1 numbers to compare; it takes two"),
         ("preconditions: [@{any: [open home, opn home]}]", "The predicate opn is not defined. Did you mean open?"),
-        ('preconditions: [{any: [open home, @"not"]}]', "'not' needs a fact behind it"),
+        ('preconditions: [{any: [open home, @"not"]}]', "'not' must be followed by a fact"),
         ("preconditions: [{@some: [open home]}]", "Unknown key 'some'."),
         ('preconditions: [@{forall: "?p - plac", holds: "open ?p"}]', "The type plac is not defined under types."),
         ('preconditions: [{forall: @"p - place", holds: open p}]', "The parameter p needs a question mark: ?p."),
         ('preconditions: [@{exists: "?p - place"}]', "A map with the keys exists is not a condition."),
         (
             'preconditions: [@{exists: "?p - place", holds: "at ?p home"}]',
-            "'at ?p home': ?p is a place, and at wants",
+            "'at ?p home': ?p is a place, but at needs",
         ),
         ('preconditions: [@"or (open home) (and"]', "A '(' is not closed in 'or (open home) (and'."),
         ('preconditions: [@"open home)"]', "A ')' closes nothing in 'open home)'."),
@@ -79,10 +79,10 @@ def check_refusal(tmp_path: Path, text: str, said: str) -> None:
         ('effects: [@"increase (fuel ?t)"]', "'increase' takes a fluent and a number"),
         ('effects: [@"increase 5 (fuel ?t)"]', "5 is not a numeric function of objects."),
         ('effects: @["increase (fuel ?t) .inf"]', "The function .inf is not defined."),
-        ('effects: [@"increase (fuel ?t) inf"]', "inf is not a number that can be reckoned with."),
+        ('effects: [@"increase (fuel ?t) inf"]', "inf is not a usable number."),
         ('effects: [@"<= (fuel ?t) 5"]', "'<= (fuel ?t) 5' is not an effect."),
         ("effects: [{when: @open home}]", "'operators[0].effects[0].when' must be a list"),
-        ("effects: [@{when: [open home]}]", "An effect adds, removes or changes something"),
+        ("effects: [@{when: [open home]}]", "An effect must add, remove or change something"),
         ('effects: [{when: [open home], add: [@"not open home"]}]', "'not open home' is not a fact."),
         ("effects: [{when: [open home], @ad: [open home]}]", "Unknown key 'ad'. Did you mean 'add'?"),
         ('effects: [{forall: "?p - place", add: ["open ?p"]}, {add: ["open ?q"]}]', "The operator o uses ?q"),
@@ -90,8 +90,8 @@ def check_refusal(tmp_path: Path, text: str, said: str) -> None:
         ("cost: @-1", "'operators[0].cost' must be at least 0"),
         ("cost: @.nan", "'.nan' is not a finite number."),
         ("cost: @.inf", "'.inf' is not a finite number."),
-        ("cost: @1.0e+200", "1e+200 is not a number that can be reckoned with; the largest is 1e+100."),
-        ('cost: @"(fuel home)"', "'fuel home': home is a place, and fuel wants a truck."),
+        ("cost: @1.0e+200", "1e+200 is too large to compute with; the maximum is 1e+100."),
+        ('cost: @"(fuel home)"', "'fuel home': home is a place, but fuel needs a truck."),
     ],
 )
 def test_a_mistake_in_an_operator_is_named_with_its_place(tmp_path: Path, body: str, said: str) -> None:
@@ -104,17 +104,17 @@ def test_a_mistake_in_an_operator_is_named_with_its_place(tmp_path: Path, body: 
     ("text", "said"),
     [
         ("state: ['= (fuel van) 5', @'= (fuel van) 6']", "(fuel van) is both 5 and 6."),
-        ("state: [@'= (fuel van) much']", "'= (fuel van) much': a state gives numbers; (much) is none."),
+        ("state: [@'= (fuel van) much']", "'= (fuel van) much': a state gives numbers, not (much)."),
         ("state: [@'= (fuel ?t) 5']", "'fuel ?t' has a variable."),
         ("state: @['= (fule van) 5']", "The function fule is not defined. Did you mean fuel?"),
-        ("state: @['= (fuel home) 5']", "'fuel home': home is a place, and fuel wants a truck."),
+        ("state: @['= (fuel home) 5']", "'fuel home': home is a place, but fuel needs a truck."),
         ("state: [@opn home]", "The predicate opn is not defined. Did you mean open?"),
-        ("methods: [{name: m, task: t, subtasks: [{id: a, task: x}, {id: @a, task: y}]}]", "The label a stands"),
+        ("methods: [{name: m, task: t, subtasks: [{id: a, task: x}, {id: @a, task: y}]}]", "Duplicate label a"),
         ("methods: [{name: m, task: t, subtasks: [@{id: a, tsk: x}]}]", "The key 'task' is missing"),
         ("methods: [{name: m, task: t, subtasks: [{id: a, task: x}], ordering: [@a < b]}]", "No subtask has the"),
         (
             "methods: [{name: m, task: t, subtasks: [{id: a, task: x}, {id: b, task: y}], ordering: @[a < b, b < a]}]",
-            "The ordering goes round in a circle: a < b < a.",
+            "The ordering is a cycle: a < b < a.",
         ),
         ("methods: [{name: m, task: t, subtasks: [x], ordering: [@a]}]", "'methods[0].ordering[0]' is 'a', which"),
     ],
@@ -127,10 +127,10 @@ def test_a_mistake_elsewhere_in_a_domain_is_named_with_its_place(tmp_path: Path,
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"functions": {"at": []}, "predicates": {"at": []}}, r"functions\.at: at is a predicate already"),
-        ({"predicates": {"not": []}}, r"predicates\.not: not has a meaning in conditions already"),
+        ({"functions": {"at": []}, "predicates": {"at": []}}, r"functions\.at: at is already a predicate"),
+        ({"predicates": {"not": []}}, r"predicates\.not: not already has a meaning in conditions"),
         ({"functions": {"fuel": ["truk"]}, "types": {"truck": "object"}}, r"fuel\.0: The type truk .*mean truck\?"),
-        ({"functions": ["fuel"]}, "functions: Functions are a map from names to lists of types"),
+        ({"functions": ["fuel"]}, "functions: Functions must be a map from names to lists of types"),
     ],
 )
 def test_declarations_that_make_no_sense_are_refused(data: dict[str, Any], said: str) -> None:
@@ -150,7 +150,7 @@ def test_a_goal_names_objects_and_known_predicates(tmp_path: Path) -> None:
             "p.yaml:1:8: The predicate opn is not defined. Did you mean open?",
         ),
         ("['>= (fuel moon) 1']", "p.yaml:1:8: The object moon is not declared under objects."),
-        ("open home", "p.yaml:1:7: 'goal' must be a list, and is a string."),
+        ("open home", "p.yaml:1:7: 'goal' must be a list, but is a string."),
     ]:
         (tmp_path / "p.yaml").write_text(f"goal: {goal}\n")
         with pytest.raises(UsageError) as caught:
@@ -222,7 +222,7 @@ def test_a_long_chain_of_types_and_a_long_ordering_are_read_quickly() -> None:
     assert len(Problem.from_data({"tasks": tasks, "ordering": order}).ordering or ()) == 9_999
     with pytest.raises(DomainError, match="The type t0 is above itself"):
         Domain.from_data({"name": "d", "types": types | {"t10000": "t0"}})
-    with pytest.raises(ProblemError, match="goes round in a circle"):
+    with pytest.raises(ProblemError, match="is a cycle"):
         Problem.from_data({"tasks": tasks, "ordering": [*order, "t0 < t9999"]})
 
 
@@ -254,7 +254,7 @@ def test_functions_of_python_are_refused_where_they_cannot_be_understood() -> No
         parse_condition({"not": bool})
     with pytest.raises(DomainError, match="cannot be written down"):
         Domain(operators=(Operator("o", [{"any": ["a", bool]}]),)).to_data()
-    with pytest.raises(DomainError, match="gives them in the order that it wants"):
+    with pytest.raises(DomainError, match="also decides their order"):
         Method("m", "t", [], lambda state: [], ordering=[(0, 1)])
 
 

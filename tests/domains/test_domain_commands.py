@@ -59,7 +59,7 @@ def test_a_new_domain_lints_passes_its_test_and_is_committed(store: Path, capsys
     assert (code, found["data"]["passed"], found["data"]["failed"]) == (0, 1, 0)
 
 
-@pytest.mark.parametrize(("name", "words"), [("lamp", "exists already"), ("../x", "cannot name"), ("", "cannot name")])
+@pytest.mark.parametrize(("name", "words"), [("lamp", "already exists"), ("../x", "cannot name"), ("", "cannot name")])
 def test_new_overwrites_nothing_and_takes_no_path(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A name that is taken, or that is none, is refused in one line, and nothing is written."""
     assert run(["domain", "new", name]) == 2
@@ -109,7 +109,7 @@ def test_test_says_what_no_problem_uses(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("expect", "fault"),
     [
-        ("{outcome: no_plan}", "expected no plan, and there is one: switch_on hall"),
+        ("{outcome: no_plan}", "expected no plan, but found one: switch_on hall"),
         ("{plan: []}", "expected the plan of no steps, found switch_on hall"),
         ("{steps: 2}", "expected 2 steps, found 1"),
         ("{at_most: 0}", "expected 0 steps at most, found 1"),
@@ -117,7 +117,7 @@ def test_test_says_what_no_problem_uses(capsys: pytest.CaptureFixture[str]) -> N
         ("{holds: ['lit hal']}", "The object hal is not declared"),
         ("{holds: ['glows hall']}", "The predicate glows is not defined"),
         ("{outcome: maybe}", "no_plan"),
-        ("{outcome: no_plan, steps: 1}", "nothing can be said about it"),
+        ("{outcome: no_plan, steps: 1}", "nothing else can be expected of it"),
         ("{step: 1}", "Did you mean 'steps'?"),
     ],
 )

@@ -84,7 +84,7 @@ def test_handing_over_is_bound_to_the_outbox() -> None:
             "d.yaml:4:15: The object b is not declared",
         ),
         ("name: d\npredicates: {at: [object]}\nstate: [at]\n", "d.yaml:3:9: 'at' has 0 arguments; at takes 1."),
-        ("name: d\noperators:\n  - {name: a}\n  - {name: a}\n", "d.yaml:4:12: The name a stands here for the"),
+        ("name: d\noperators:\n  - {name: a}\n  - {name: a}\n", "d.yaml:4:12: Duplicate name a"),
         (
             'name: d\noperators:\n  - {name: a}\nmethods:\n  - {name: m, task: t, subtasks: ["a b"]}\n',
             "d.yaml:5:35: 'a b' has 1 argument; a takes 0.",
@@ -99,9 +99,9 @@ def test_handing_over_is_bound_to_the_outbox() -> None:
         ),
         (
             "name: d\noperators:\n  - {name: a}\nmethods:\n  - {name: m, task: a}\n",
-            "d.yaml:5:21: a is an operator already",
+            "d.yaml:5:21: a is already an operator",
         ),
-        ('name: d\nmethods:\n  - {name: m, task: "t ?x -"}\n', "d.yaml:3:21: A '-' stands between"),
+        ('name: d\nmethods:\n  - {name: m, task: "t ?x -"}\n', "d.yaml:3:21: A '-' must be between"),
         ('name: d\nmethods:\n  - {name: m, task: t, preconditions: ["= a"]}\n', "d.yaml:3:40: '= a' compares 1"),
         ('name: d\noperators:\n  - {name: a, add: ["not x"]}\n', "d.yaml:3:21: 'not x' is not a fact"),
         ('name: d\nstate: ["at ?x"]\n', "d.yaml:2:9: 'at ?x' has a variable"),
@@ -141,7 +141,7 @@ def test_a_subtask_that_nobody_defined_is_no_error_of_the_file() -> None:
     planner = HTNPlanner(domain=domain)
 
     assert planner.generate("t") is None
-    assert planner.reasons == ["t, method m: later: no operator and no method is called later"]
+    assert planner.reasons == ["t, method m: later: no operator or method is named later"]
 
 
 def test_the_domains_of_a_store_carry_the_names_of_their_files(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_an_unknown_domain_is_not_found_with_the_nearest_name() -> None:
         ("objects: {pen: parcel}\nstate: [has pen]\n", None),
         ("state: [has moon]\n", "p.yaml:1:9: The object moon is not declared"),
         ("objects: {pen: prcel}\n", "p.yaml:1:16: The type prcel is not defined under types. Did you mean parcel?"),
-        ("state: [has home]\n", "p.yaml:1:9: 'has home': home is a place, and has wants a parcel."),
+        ("state: [has home]\n", "p.yaml:1:9: 'has home': home is a place, but has needs a parcel."),
         ("tasks: [deliver moon home]\n", "p.yaml:1:9: The object moon is not declared"),
         ("goals: []\n", "p.yaml:1:1: "),
         ("- a\n", "p.yaml:1:1: "),
@@ -211,7 +211,7 @@ def test_findings_are_empty_for_a_good_file_and_name_the_key_otherwise() -> None
 
 def test_a_problem_that_is_no_map_is_refused() -> None:
     """Plain data of the wrong shape is an error of the problem."""
-    with pytest.raises(ProblemError, match="A problem is a map"):
+    with pytest.raises(ProblemError, match="A problem must be a map"):
         Problem.from_data([])  # type: ignore[arg-type]
 
 

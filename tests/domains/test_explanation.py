@@ -44,7 +44,7 @@ def reasons(domain: Domain, task: str, state: list[str] | None = None, **more: A
 @pytest.mark.parametrize(
     ("task", "told"),
     [
-        ("delivr book shop", "delivr book shop: no operator and no method is called delivr; did you mean deliver?"),
+        ("delivr book shop", "delivr book shop: no operator or method is named delivr; did you mean deliver?"),
         ("deliver book shp", "shp is not a place; did you mean shop?"),
         ("deliver book moon", "moon is not a place; there is home, library, shop"),
         ("deliver shop book", "shop is not a parcel; there is book, letter"),
@@ -222,8 +222,8 @@ def test_a_learned_method_that_misses_a_declared_effect_says_which() -> None:
 
     assert not planner.solve_problem(problem).found
     assert [str(reason) for each in found for reason in each.reasons()] == [
-        "deliver book shop, method learned_deliver_1: after go home shop: "
-        "'delivered book' should be so afterwards and is not"
+        "deliver book shop, method learned_deliver_1: after go home shop: 'delivered book' should hold afterwards but "
+        "does not"
     ]
 
 
@@ -377,7 +377,7 @@ def test_of_a_search_that_gave_up_the_bound_comes_before_what_was_looked_at() ->
     assert plan_lines(planned, explain=True) == [
         "Gave up; there may be a plan.",
         "- gave up after 0 nodes",
-        "How far a short look came:",
+        "How far a short search came:",
         "t",
         "  (m) 'p' does not hold",
     ]

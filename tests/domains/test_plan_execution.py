@@ -288,13 +288,13 @@ def test_what_a_tool_observes_decides_how_it_goes_on(store: Path, capsys: pytest
     ("arguments", "code", "words"),
     [
         ([*BRING, "--run", "--dry-run"], 2, "Give one of"),
-        ([*BRING, "--run", "--assume", "done"], 2, "goes with --resume"),
-        ([*BRING, "--run", "--explain"], 2, "Take --dry-run to look first"),
-        ([*BRING, "--run", "--svg", "plan.svg"], 2, "Take --dry-run to look first"),
-        (["--resume", "x", "--explain"], 2, "Take --dry-run to look first"),
+        ([*BRING, "--run", "--assume", "done"], 2, "requires --resume"),
+        ([*BRING, "--run", "--explain"], 2, "Use --dry-run to look first"),
+        ([*BRING, "--run", "--svg", "plan.svg"], 2, "Use --dry-run to look first"),
+        (["--resume", "x", "--explain"], 2, "Use --dry-run to look first"),
         ([*BRING, "--dry-run", "--format", "ipc"], 2, "--format ipc prints a plan"),
-        (["--resume", "x", "--promoted-only"], 2, "A run knows its task"),
-        ([*BRING, "--model", "m"], 2, "goes with --provider"),
+        (["--resume", "x", "--promoted-only"], 2, "A run already has its task"),
+        ([*BRING, "--model", "m"], 2, "requires --provider"),
         (["--resume", "nothing"], 1, "There is no run 'nothing'"),
         (["--resume", "nothing", "--domain", "parcels"], 2, "Give --resume RUN without them"),
         (["fly town", "--run"], 2, "No domain of this store has such a task"),
@@ -389,7 +389,7 @@ def test_the_command_that_goes_on_names_the_folder_of_the_run(store: Path, capsy
     """What the answer says to type works as it stands, also for a folder with a space in its name."""
     declare(store, tool("drive", "exit 1", PLACES), tool("leave", "true", PLACE))
     assert run(["plan", *BRING, "--run", "--run-dir", "my runs"]) == 1
-    command = capsys.readouterr().out.rpartition("Go on with: memkit ")[2]
+    command = capsys.readouterr().out.rpartition("Continue with: memkit ")[2]
     declare(store, tool("drive", "true", PLACES), tool("leave", "true", PLACE))
 
     assert run(shlex.split(command)) == 0
@@ -455,10 +455,10 @@ def test_events_are_lines_of_json(store: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("answer", "code", "words"),
     [
-        ("echo noise", 2, "which is no JSON"),
-        ("head -c 100000 /dev/zero | tr '\\0' '['", 2, "which is no JSON"),
+        ("echo noise", 2, "which is not JSON"),
+        ("head -c 100000 /dev/zero | tr '\\0' '['", 2, "which is not JSON"),
         ("exit 1", 1, "nothing could be observed"),
-        ("echo '[\"flies x\"]'", 2, "no fact"),
+        ("echo '[\"flies x\"]'", 2, "not a fact"),
     ],
 )
 def test_eyes_that_fail_stop_the_run_and_it_goes_on_without_them(

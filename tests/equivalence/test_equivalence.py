@@ -168,7 +168,7 @@ def test_a_limit_of_one_wire_does_not_hold_for_another() -> None:
 
     assert (new.title, new.limits) == ("react new", {})
     assert old.limits == {"core-next-call": "Frozen."} and old.answers == {"wire": "old"}
-    with pytest.raises(UsageError, match="cannot be chosen: odl"):
+    with pytest.raises(UsageError, match="an unknown wire: odl"):
         columns_of(replace(target, limits=(Limit("core-next-call", "Frozen.", "odl"),)))
 
 

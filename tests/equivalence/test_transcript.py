@@ -91,7 +91,7 @@ SHOWS: dict[str, tuple[Shown, Any]] = {
     ),
     "unknown": (verdicts, ["ask"]),
     "broken": (
-        lambda account: ["no JSON" in results(account, 1)[0], "out of order" in results(account, 1)[1]],
+        lambda account: ["not a JSON" in results(account, 1)[0], "out of order" in results(account, 1)[1]],
         [True, True],
     ),
     "outcome": (

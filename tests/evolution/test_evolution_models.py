@@ -105,7 +105,7 @@ def test_several_models_are_told_apart(tmp_path: Path) -> None:
     assert names == ["scripted:a.json", "scripted:a.json#2"]
 
 
-@pytest.mark.parametrize(("provider", "message"), [("reference", "writes no programs"), ("opnai/x", "Did you mean")])
+@pytest.mark.parametrize(("provider", "message"), [("reference", "cannot write programs"), ("opnai/x", "Did you mean")])
 def test_what_cannot_write_programs_is_refused(tmp_path: Path, provider: str, message: str) -> None:
     """With what can."""
     with pytest.raises(UsageError, match=message):

@@ -214,7 +214,7 @@ def test_a_run_that_is_taken_away_ends() -> None:
 
     out, _ = process.communicate()
 
-    assert process.returncode == 3 and "run.json has gone" in out
+    assert process.returncode == 3 and "run.json is gone" in out
 
 
 def test_the_number_of_workers_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -329,7 +329,7 @@ def test_a_program_whose_surroundings_changed_needs_a_new_run(capsys: pytest.Cap
 
     answer = asked(capsys, "--resume", "run", "--generations", "6", "--accept-changes", code=2)
 
-    assert "Begin a new run" in answer["diagnostics"][0]["message"]
+    assert "Start a new run" in answer["diagnostics"][0]["message"]
     assert Path("run/run.json").read_bytes() == before
 
 
@@ -380,7 +380,7 @@ def test_a_checkpoint_that_was_cut_short_is_said_and_survived(capsys: pytest.Cap
     file.write_bytes(file.read_bytes()[:500])
 
     answer = asked(capsys, "--resume", "cut")
-    assert "checkpoint.json is cut short" in answer["diagnostics"][0]["message"]
+    assert "checkpoint.json is truncated" in answer["diagnostics"][0]["message"]
     assert told("cut") == told("straight")
     file.write_text(file.read_text().replace('"format": 1', '"format": 99', 1))
     assert "checkpoint.json has format 99" in asked(capsys, "--resume", "cut", code=3)["diagnostics"][0]["message"]
@@ -404,7 +404,7 @@ def test_an_edited_checkpoint_is_damage_even_with_its_digest_made_anew(
 
     answer = asked(capsys, "--resume", "edited")
 
-    assert "checkpoint.json is no checkpoint" in answer["diagnostics"][0]["message"]
+    assert "checkpoint.json is not a checkpoint" in answer["diagnostics"][0]["message"]
     assert told("edited") == told("straight")
 
 
@@ -480,7 +480,7 @@ def test_an_unconfined_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
         (("task", "--grant-module", "os"), "standard library"),
         (("task", "--grant-module", "no_such_module"), "not installed"),
         (("task", "--scratch", "../x"), "scratch"),
-        (("task", "--out", "task"), "evaluator.py already"),
+        (("task", "--out", "task"), "already contains evaluator.py"),
         (("task", "--accept-changes"), "--resume"),
         (("--resume", "x", "--seed", "3"), "--seed"),
         (("task", "--resume", "x"), "leave task out"),
@@ -544,6 +544,6 @@ def test_fewer_generations_than_there_are_already_are_refused(capsys: pytest.Cap
     before = Path("r/run.json").read_bytes()
 
     assert run(["evolve", "--resume", "r", "--generations", "2"]) == 2
-    assert "has 5 generations already, and --generations 2 counts those of the whole run" in capsys.readouterr().err
+    assert "already has 5 generations, and --generations 2 is the total" in capsys.readouterr().err
     assert Path("r/run.json").read_bytes() == before
     assert asked(capsys, "--resume", "r", "--generations", "5")["data"]["generations"] == 5

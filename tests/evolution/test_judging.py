@@ -69,9 +69,9 @@ def judge(sandbox: Sandbox, tmp_path: Path) -> Iterator[Judge]:
         ({"error": 0.0}, None, "returned no number"),
         ({}, None, "returned no number"),
         ({"timeout": True}, None, "returned no number"),
-        ({"combined_score": True}, None, "True, a truth value"),
+        ({"combined_score": True}, None, "True, a boolean"),
         ({"combined_score": 0.0, "error": "All trials failed"}, None, "the evaluator says: All trials failed"),
-        ({"combined_score": 0.0, "timeout": True}, None, "time was up"),
+        ({"combined_score": 0.0, "timeout": True}, None, "the evaluator timed out"),
         ({"combined_score": 0.7, "error": "3 of 10 failed"}, 0.7, ""),
         ({"combined_score": 0.0, "error": ""}, 0.0, ""),
         ({"combined_score": "0.9"}, None, "'0.9', not a number"),
@@ -163,7 +163,7 @@ HOSTILE_EVALUATORS = {
     "returns nothing": ("load(path)", "returned NoneType, not metrics"),
     "returns NaN": ("return {'combined_score': math.nan}", "combined_score is nan"),
     "returns infinity": ("return {'combined_score': math.inf}", "combined_score is inf"),
-    "returns true": ("return {'combined_score': True}", "a truth value"),
+    "returns true": ("return {'combined_score': True}", "a boolean"),
     "raises": ("raise KeyError('gone')", "KeyError: 'gone'"),
     "kills its parent": ("os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(5)", "evaluator"),
     "ends": ("os._exit(3)", "ended its process, with exit code 3"),
@@ -282,7 +282,7 @@ def test_an_answer_that_is_always_the_same_is_a_cheat_where_the_first_program_lo
 
     score = judging("def f(x): return 9")
 
-    assert score.value is None and score.reason == "constant: f gives one answer whatever it is asked"
+    assert score.value is None and score.reason == "constant: f gives the same answer to every input"
     assert judging("def f(x): return x * 2").value == 18.0
 
 

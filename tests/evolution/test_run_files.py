@@ -124,8 +124,8 @@ def test_the_previous_checkpoint_takes_over_from_one_that_was_cut_short(tmp_path
     found = checkpoints.newest(journal_bytes=0)
 
     assert found.checkpoint is not None and found.checkpoint.generation == 2
-    assert "checkpoint.json is cut short" in found.notes[0]
-    assert found.notes[-1] == "Going on from checkpoint.previous.json, after generation 2."
+    assert "checkpoint.json is truncated" in found.notes[0]
+    assert found.notes[-1] == "Continuing from checkpoint.previous.json, after generation 2."
     (tmp_path / PREVIOUS).write_text("{")
     with pytest.raises(Damaged, match="no other checkpoint"):
         checkpoints.newest(journal_bytes=0)
@@ -212,7 +212,7 @@ def test_two_processes_never_work_on_one_run(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     with folder.held():
         assert folder.is_busy
-        with pytest.raises(RunBusy, match="Another process is at work"), RunFolder(tmp_path / "run").held():
+        with pytest.raises(RunBusy, match="Another process is working"), RunFolder(tmp_path / "run").held():
             pass
     assert not folder.is_busy
 
@@ -233,7 +233,7 @@ def test_what_a_killed_process_had_begun_to_write_is_cleared_away(tmp_path: Path
 def test_a_run_is_found_by_name_path_and_as_the_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A misspelt name is answered by the nearest one, and where nothing ran, how a run begins is said."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NotFound, match="Nothing was evolved here yet"):
+    with pytest.raises(NotFound, match="Nothing has been evolved here yet"):
         find_run("latest", None)
     for number, name in enumerate(("toy-1", "toy-2")):
         RunFolder(tmp_path / "memkit-runs" / name).begin(replace(RECORD, name=name), {"program.py": b"x"})
@@ -251,7 +251,7 @@ def test_a_run_is_found_by_name_path_and_as_the_latest(tmp_path: Path, monkeypat
 def test_a_run_begins_only_in_a_folder_of_its_own(tmp_path: Path) -> None:
     """Nothing that lies there is written over."""
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"notes\.txt already"):
+    with pytest.raises(UsageError, match=r"already contains notes\.txt"):
         RunFolder(tmp_path).begin(RECORD, {})
     with pytest.raises(UsageError, match="is a file"):
         RunFolder(tmp_path / "notes.txt").begin(RECORD, {})

@@ -202,7 +202,7 @@ def test_answers_of_models_become_programs_or_reasons(judging: Judging, tmp_path
 
     assert searcher.best_fitness == 1.0 and "job[0] / job[1]" in best
     refused = {each.score.reason for each in told if each.operation.startswith("model:") and each.program is None}
-    for reason in ("neither SEARCH/REPLACE", "lies outside", "does not stand", "does not parse", "has 1 EVOLVE-BLOCKs"):
+    for reason in ("neither SEARCH/REPLACE", "is outside", "does not occur", "does not parse", "has 1 EVOLVE-BLOCKs"):
         assert any(reason in text for text in refused), (reason, refused)
     assert any("Why your last answers came to nothing" in prompt for prompt in prompts)
     for each in told:

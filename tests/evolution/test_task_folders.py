@@ -89,9 +89,9 @@ def test_a_program_and_its_evaluator_are_a_task_too(tmp_path: Path) -> None:
     [
         ("", ()),
         ("# nothing\n", ()),
-        ("- 1\n", ("config.yaml holds no settings",)),
-        ("max_iterations: many\n", ("max_iterations is 'many', not a whole number of a fitting size",)),
-        ("max_iterations: 0\n", ("max_iterations is 0, not a whole number of a fitting size",)),
+        ("- 1\n", ("config.yaml contains no settings",)),
+        ("max_iterations: many\n", ("max_iterations is 'many', not a whole number within the limits",)),
+        ("max_iterations: 0\n", ("max_iterations is 0, not a whole number within the limits",)),
         ("evaluator: fast\nnew_key: {a: 1}\n", ("evaluator", "new_key")),
         ("evaluator: {timeout: -1}\n", ("evaluator.timeout is -1, not a number above 0",)),
         ("evaluator: {cascade_thresholds: [a]}\n", ("evaluator.cascade_thresholds is ['a'], not a list of numbers",)),
@@ -159,10 +159,12 @@ def test_a_first_program_that_cannot_start_is_an_error(tmp_path: Path, program: 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     """With what would do."""
-    with pytest.raises(UsageError, match=r"A task folder holds initial_program\.py and evaluator.py: there is no file"):
+    with pytest.raises(
+        UsageError, match=r"A task folder contains initial_program\.py and evaluator.py: there is no file"
+    ):
         find_task(tmp_path)
     (tmp_path / "initial_program.py").write_bytes(b"x = '\xff'\n")
-    with pytest.raises(UsageError, match="no text in UTF-8"):
+    with pytest.raises(UsageError, match="not UTF-8 text"):
         find_task(tmp_path)
     (tmp_path / "initial_program.py").write_text("x = 1\n")
     with pytest.raises(UsageError, match="The evaluator: there is no file"):

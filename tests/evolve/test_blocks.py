@@ -87,8 +87,8 @@ def test_text_is_its_parts_byte_for_byte(parts: list[list[str]], end: str, ended
         (MARKED.replace("math", "os"), "'import math' became 'import os'"),
         (MARKED.replace("print(x)", "print(x) "), "white space"),
         (MARKED.replace("# EVOLVE-BLOCK-END\n", ""), "markers of the program were changed"),
-        (MARKED + MARKED, "has 1 EVOLVE-BLOCKs and the answer 2"),
-        ("x = 1\n", "has 1 EVOLVE-BLOCKs and the answer 0"),
+        (MARKED + MARKED, "has 1 EVOLVE-BLOCKs, but the answer has 2"),
+        ("x = 1\n", "has 1 EVOLVE-BLOCKs, but the answer has 0"),
         (MARKED.replace("x = 1", 's = """').replace("print(x)\n", '"""\n'), "the answer 0|markers of the program"),
     ],
 )

@@ -81,13 +81,13 @@ def test_a_vector_is_searched_as_a_list() -> None:
 
     assert best == [pytest.approx(0.3, abs=1e-4), 17] and isinstance(best[1], int)
     assert resumed.run(generations=17) == best
-    assert {"The answer is no JSON list of values."} < set(straight.reasons)
+    assert {"The answer is not a JSON list of values."} < set(straight.reasons)
 
 
 @pytest.mark.parametrize(
     ("space", "seed", "reason"),
     [
-        ([(0, 1)], {"0": 1}, "is a list"),
+        ([(0, 1)], {"0": 1}, "must be a list"),
         ([(0, 1)], [1, 2], "names"),
         ([(0, 1)], [7], "does not allow"),
         ((0, 1), None, "two bounds"),
@@ -126,7 +126,7 @@ def test_a_small_space_is_exhausted() -> None:
         ({"a": (0, 1)}, {"a": 2}, "does not allow"),
         ({"a": (0, 2)}, {"a": 0.5}, "does not allow"),
         ({"a": ["x"]}, {"a": "y"}, "does not allow"),
-        ({"a": (0, 1)}, "lambda x: x", "is a dictionary"),
+        ({"a": (0, 1)}, "lambda x: x", "must be a dictionary"),
     ],
 )
 def test_a_space_that_makes_no_sense_is_refused(space: Any, seed: Any, reason: str) -> None:

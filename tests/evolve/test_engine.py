@@ -226,7 +226,7 @@ def test_the_weights_of_a_sum_are_those_of_the_straight_run() -> None:
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda saved: saved[: len(saved) // 2], "cut short"),
+        (lambda saved: saved[: len(saved) // 2], "truncated"),
         (lambda saved: json.dumps({**json.loads(saved), "format": 99}), "format 99"),
         (lambda saved: json.dumps({**json.loads(saved), "islands": []}), "damaged"),
         (lambda saved: json.dumps({**json.loads(saved), "programs": {}}), "damaged"),
@@ -235,14 +235,14 @@ def test_the_weights_of_a_sum_are_those_of_the_straight_run() -> None:
             lambda saved: json.dumps({key: value for key, value in json.loads(saved).items() if key != "judge"}),
             "'judge'",
         ),
-        (lambda saved: saved.replace("lambda x: ", "lambda x: 1 + "), "not what its id says"),
-        (lambda saved: saved.replace('"random": [[3, [', '"random": [[3, [-'), "cut short"),
-        (lambda saved: "[]", "no checkpoint"),
-        (lambda saved: "null", "no checkpoint"),
+        (lambda saved: saved.replace("lambda x: ", "lambda x: 1 + "), "does not match its id"),
+        (lambda saved: saved.replace('"random": [[3, [', '"random": [[3, [-'), "truncated"),
+        (lambda saved: "[]", "not a checkpoint"),
+        (lambda saved: "null", "not a checkpoint"),
     ],
 )
 def test_a_checkpoint_that_cannot_be_gone_on_from_is_refused(damage: Callable[[str], str], reason: str) -> None:
-    """Newer, damaged, cut short: the error says so, and exit code 2 comes with it."""
+    """Newer, damaged, truncated: the error says so, and exit code 2 comes with it."""
     searcher = search()
     searcher.run(2)
     damaged = damage(json.dumps(searcher.state()))
@@ -366,7 +366,7 @@ def test_features_that_make_no_sense_are_refused(features: dict[str, Any], reaso
     [
         ({"combined_score": 0.5, "other": 9}, 0.5, ""),
         ({"a": 1.0, "b": 2, "note": "text", "flag": True}, 1.5, ""),
-        ({"combined_score": True}, None, "truth value"),
+        ({"combined_score": True}, None, "a boolean"),
         ({"combined_score": math.nan, "a": 1.0}, None, "not a finite number"),
         ({"a": math.inf, "b": 1.0}, None, "not a finite number"),
         ({"a": math.inf, "b": -math.inf}, None, "not a finite number"),

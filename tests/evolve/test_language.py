@@ -92,7 +92,7 @@ REFUSED = {
     "...": "constant Ellipsis",
     "1j": "constant 1j",
     "1e999": "constant inf",
-    "99999999999999999999": "a whole number is at most",
+    "99999999999999999999": "a whole number must be at most",
     "~x": "Invert",
     "x << 9": "LShift",
     "x @ y": "MatMult",
@@ -112,7 +112,7 @@ REFUSED = {
     "lambda x=1: x": "plain names",
     "lambda *x: 1": "plain names",
     "lambda x, /: x": "plain names",
-    "lambda sin: sin(1)": "cannot be called 'sin'",
+    "lambda sin: sin(1)": "cannot be named 'sin'",
     "await x": "Await",
     "(yield)": "Yield",
     "x = 1": "not a Python expression",
@@ -178,7 +178,7 @@ def test_arguments_are_finite_numbers(argument: object) -> None:
 
 def test_a_call_needs_as_many_arguments_as_parameters() -> None:
     """A wrong number of arguments is this room's error."""
-    with pytest.raises(UndefinedValue, match="takes 1 arguments and got 2"):
+    with pytest.raises(UndefinedValue, match="takes 1 arguments, but got 2"):
         read_program("lambda x: x")(1, 2)
 
 

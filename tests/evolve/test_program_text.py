@@ -260,7 +260,7 @@ def test_a_program_is_written_down_and_read_again() -> None:
 
     assert species.decoded(species.encoded(child)) == child
     for data in (None, "x = (", "x = 1\n", PACKING.replace("math", "os")):
-        with pytest.raises(EvolveError, match="is none"):
+        with pytest.raises(EvolveError, match="is invalid"):
             species.decoded(data)
 
 

@@ -235,7 +235,7 @@ def failing(program: str) -> float:
         (lambda program: math.nan, "nan"),
         (lambda program: math.inf, "inf"),
         (lambda program: -math.inf, "-inf"),
-        (lambda program: True, "truth value"),
+        (lambda program: True, "a boolean"),
         (lambda program: None, "None"),
         (lambda program: "1", "'1'"),
         (lambda program: 10**5000, "too large"),
@@ -358,7 +358,7 @@ def test_the_history_never_gets_worse() -> None:
     [
         ({"fitness_fn": None}, "one fitness"),
         ({"fitness": len}, "one fitness"),
-        ({"fitness_fn": 5}, "is a function"),
+        ({"fitness_fn": 5}, "must be a function"),
         ({"fitness_fn": fitness_mean_squared_error}, "needs a target"),
         ({"fitness_fn": error_against(lambda a, b: a)}, "takes 1 arguments"),
         ({"population_size": 1}, "population_size"),

@@ -81,13 +81,13 @@ def test_eject_is_refused_where_it_would_lose_something(project: Path, capsys: p
 
     wheel = project / WHEEL
     (project / PACKAGE).mkdir()
-    refused(2, "is there already")
+    refused(2, "already exists")
     (project / PACKAGE).rmdir()
     content = wheel.read_bytes()
     wheel.write_bytes(content + b"x")
-    refused(3, "was changed")
+    refused(3, "was modified")
     wheel.unlink()
-    refused(3, "'memkit update' brings it back")
+    refused(3, "'memkit update' restores it")
     wheel.write_bytes(content)
     requirements = (project / "requirements.txt").read_text()
     (project / "requirements.txt").write_text(requirements.replace("./vendor", "./elsewhere"))

@@ -65,19 +65,22 @@ def _without(key: str) -> Callable[[dict[str, Any]], Any]:
     ("change", "words"),
     [
         (lambda data: data | {"format": 99}, "newer memkit"),
-        (lambda data: data | {"format": "1"}, "says no format"),
-        (lambda data: data | {"format": 1}, "carry archive/, .env and your edits over"),
+        (lambda data: data | {"format": "1"}, "has no format"),
+        (lambda data: data | {"format": 1}, "copy archive/, .env and your edits over"),
         (lambda data: data | {"answers": {"model": "mine"}}, "edited by hand"),
-        (lambda data: data | {"answers": ["model"]}, "lacks something"),
-        (lambda data: data | {"store": data["store"] | {"policies": [{}]}}, "lacks something"),
-        (lambda data: [data], "no manifest"),
-        (lambda data: "{", "no JSON"),
-        (lambda data: "[" * 100_000, "no JSON"),
-        (_without("store"), "lacks something"),
-        (_without("runtime"), "lacks something"),
-        (lambda data: data | {"runtime": data["runtime"] | {"version": "../../outside"}}, "lacks something"),
+        (lambda data: data | {"answers": ["model"]}, "has missing or malformed fields"),
+        (lambda data: data | {"store": data["store"] | {"policies": [{}]}}, "has missing or malformed fields"),
+        (lambda data: [data], "not a manifest"),
+        (lambda data: "{", "not JSON"),
+        (lambda data: "[" * 100_000, "not JSON"),
+        (_without("store"), "has missing or malformed fields"),
+        (_without("runtime"), "has missing or malformed fields"),
+        (
+            lambda data: data | {"runtime": data["runtime"] | {"version": "../../outside"}},
+            "has missing or malformed fields",
+        ),
         (_without("checksum"), "edited by hand"),
-        (_without("target"), "lacks something"),
+        (_without("target"), "has missing or malformed fields"),
     ],
 )
 def test_a_manifest_that_cannot_be_relied_on_is_named(
@@ -133,7 +136,7 @@ def test_a_strangers_manifest_wires_no_skill_from_elsewhere(starters: Path, tmp_
     del data["checksum"]
     data["skills"] = ["../../outside"]
 
-    with pytest.raises(ProjectFault, match="lacks something"):
+    with pytest.raises(ProjectFault, match="has missing or malformed fields"):
         parsed_manifest(json.dumps(data | {"checksum": digest(data)}).encode(), MANIFEST)
 
 

@@ -123,7 +123,7 @@ def test_a_broken_plug_in_is_named_and_the_others_work(
         ("mine = ../memkit_mine", "must name a package"),
         ("mine =", "must name a package"),
         ("Mine! = memkit_mine", "a-z, 0-9"),
-        ("react = memkit_mine", "stays memkit's"),
+        ("react = memkit_mine", "memkit has a target of that name"),
         ("mine", "cannot be read"),
     ],
 )

@@ -128,9 +128,9 @@ def test_a_terminal_gets_a_table_and_the_way_back(
     assert (project / "agent/tools.py").stat().st_mode & 0o777 == 0o775
 
     *_, undo = said.rstrip("\n").splitlines()
-    assert undo == f"Take it back: memkit update {project} --undo"
+    assert undo == f"Undo: memkit update {project} --undo"
     monkeypatch.chdir("/")
-    assert run(undo.removeprefix("Take it back: memkit ").split()) == 0
+    assert run(undo.removeprefix("Undo: memkit ").split()) == 0
     assert files(project) == edited != before
 
 
@@ -384,7 +384,7 @@ def test_unreleased_templates(line: Line, starters: Path, tmp_path: Path, capsys
 
     line.install(1)
     code, envelope = ran("update", out, capsys=capsys)
-    assert code == 3 and "not among the releases" in message(envelope) and "+unreleased" in message(envelope)
+    assert code == 3 and "a release that this" in message(envelope) and "+unreleased" in message(envelope)
 
 
 def test_a_target_that_is_gone(line: Line, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -581,7 +581,7 @@ def test_a_plug_ins_target_has_releases_of_its_own(
     assert ran("update", out, "--check", capsys=capsys)[0] == 0
     (package / "project/ours.md").write_text("three\n")
     code, envelope = ran("update", out, capsys=capsys)
-    assert code == 3 and "releases that this memkit-mine carries" in message(envelope)
+    assert code == 3 and "a release that this memkit-mine does not include" in message(envelope)
     shutil.rmtree(site)
     code, envelope = ran("update", out, capsys=capsys)
     assert code == 3 and "It came with memkit-mine" in message(envelope)

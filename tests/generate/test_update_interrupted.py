@@ -131,7 +131,7 @@ def test_a_kill_of_undo_loses_nothing(project: Path) -> None:
                 undo_update(project)
 
             assert in_a_child(cut_off) == signal.SIGKILL
-        with pytest.raises(ProjectFault, match="cut off"):
+        with pytest.raises(ProjectFault, match="interrupted"):
             undo_update(project)
         assert update_project(project).taken_back == ()
         assert files(project) == after
@@ -151,7 +151,7 @@ def test_what_was_edited_after_a_kill_stays(project: Path, monkeypatch: pytest.M
     (project / "agent/file0.md").write_bytes(b"newer\n")
     left = files(project)
 
-    with pytest.raises(ProjectFault, match="cut off"):
+    with pytest.raises(ProjectFault, match="interrupted"):
         update_project(project, write=False)
     assert files(project) == left
     done = update_project(project)
@@ -201,7 +201,7 @@ def test_an_edit_while_the_update_is_made_up_is_not_overwritten(project: Path, m
     monkeypatch.setattr(Merging, "plan", plan)
     before = files(project) | {"agent/file0.md": (b"just now\n", 0o100700)}
 
-    with pytest.raises(EnvironmentFault, match=r"agent/file0.md was changed"):
+    with pytest.raises(EnvironmentFault, match=r"agent/file0.md changed"):
         update_project(project)
 
     assert files(project) == before
@@ -227,7 +227,7 @@ def test_an_edit_while_files_are_staged_is_not_overwritten(
 
     monkeypatch.setattr(*((os, "sync", synced) if step == 0 else (updates, "_move", moves)))
 
-    with pytest.raises(EnvironmentFault, match=f"{edited} was changed"):
+    with pytest.raises(EnvironmentFault, match=f"{edited} changed"):
         update_project(project)
 
     assert files(project) == before | {edited: (b"just now\n", before[edited][1])}
@@ -270,7 +270,7 @@ def test_a_journal_that_is_damaged_says_where_the_files_are(text: str, project: 
     folder = state_folder(project) / "updates/0001"
     (folder / "journal.json").write_text(text)
 
-    with pytest.raises(EnvironmentFault, match=f"lies in {folder}: take what you need from it, delete it"):
+    with pytest.raises(EnvironmentFault, match=f"are in {folder}: copy what you need, delete it"):
         undo_update(project)
 
     assert (folder / "before/agent/file0.md").read_bytes() == before["agent/file0.md"][0]

@@ -31,7 +31,7 @@ def test_a_domain_and_its_problem_go_to_yaml_and_are_solved_there(
 ) -> None:
     """The plan is the same in both languages; a name that stores do not know is said to be changed."""
     assert convert(files / "d.hddl", files / "d.yaml") == 0
-    assert "The domain is called kitchen now" in capsys.readouterr().err
+    assert "The domain is now called kitchen" in capsys.readouterr().err
     assert convert(files / "p.hddl", files / "p.yaml", "--domain", files / "d.hddl") == 0
     capsys.readouterr()
 
@@ -90,10 +90,10 @@ def test_an_order_of_all_subtasks_may_be_written_in_either_way(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["d.hddl", "d.txt"], "says no language"),
-        (["d.hddl", "p.hddl"], "is there already. Add --force"),
+        (["d.hddl", "d.txt"], "its language is unknown"),
+        (["d.hddl", "p.hddl"], "already exists. Add --force"),
         (["any.hddl", "any.yaml", "--domain", "d.hddl"], "initial tasks with variables"),
-        (["p.hddl", "p.yaml"], "holds a problem"),
+        (["p.hddl", "p.yaml"], "contains a problem"),
         (["none.hddl", "d.yaml"], "cannot be read"),
     ],
 )
@@ -128,7 +128,7 @@ def test_a_problem_without_its_domain_is_said_to_be_one(files: Path, capsys: pyt
     (files / "noted.hddl").write_text(f"; a problem\n{DINNER}")
     for name in ("p.hddl", "noted.hddl", "p.yaml"):
         assert convert(files / name, files / "out.hddl") == 2
-        assert "holds a problem, which is read with its domain. Add --domain" in capsys.readouterr().err
+        assert "contains a problem, which is read with its domain. Add --domain" in capsys.readouterr().err
     assert not (files / "out.hddl").exists()
 
 

@@ -72,9 +72,9 @@ def test_a_printed_plan_has_steps_roots_and_decompositions(files: Path, capsys: 
     ("text", "code", "words"),
     [
         ("==>\n0 rinse mug\nroot 0\n<==\n", 1, "'me sink' does not hold"),
-        ("==>\n0 fly mug\nroot 0\n<==\n", 1, "no operator is called fly"),
+        ("==>\n0 fly mug\nroot 0\n<==\n", 1, "no operator is named fly"),
         ("==>\nrinse mug\nroot 0\n<==\n", 2, ":2: 'rinse mug' is not a step"),
-        ("==>\n0 rinse mug\n", 2, "cut short"),
+        ("==>\n0 rinse mug\n", 2, "truncated"),
         ("==>\nroot 0\n<==\n", 1, "the goal is not reached"),
     ],
 )
@@ -137,4 +137,4 @@ def test_no_plan_draws_nothing_and_says_so(files: Path, capsys: pytest.CaptureFi
 def test_a_drawing_and_a_run_exclude_each_other(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An option that would do nothing is refused."""
     assert plan(files, "--svg=x.svg", "--run") == 2
-    assert "Take --dry-run to look first" in capsys.readouterr().err
+    assert "Use --dry-run to look first" in capsys.readouterr().err

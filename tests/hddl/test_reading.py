@@ -130,7 +130,7 @@ def test_either_becomes_a_type_where_it_is_one() -> None:
     assert read.types == {"a": "either_a_b", "b": "either_a_b", "either_a_b": "c", "c": "object"}
     assert read.operators[0].parameters == (Parameter("?x", "either_a_b"),)
     assert read.predicates["p"] == ("c",)
-    assert "do not stand side by side" in fault(text.replace("a b - c c", "a - c b c"))
+    assert "do not have the same direct supertype" in fault(text.replace("a b - c c", "a - c b c"))
     assert domain(text.replace("(either a b)", "(either a c)")).operators[0].parameters[0].type == "c"
 
 
@@ -158,11 +158,11 @@ def test_names_of_tasks_types_and_predicates_do_not_get_into_each_others_way() -
         ("(:action a :parameters (?x - axe) :effect (q))", "4:30", "the type axe is not declared"),
         ("(:action a :parameters (x) :effect (q))", "4:25", "needs a name with a question mark"),
         ("(:action a :parameters (?x ?X) :effect (q))", "4:28", "named twice"),
-        ("(:action a :parameters () :effect (q)) (:action A :parameters () :effect (q))", "4:49", "second time"),
-        ("(:method m :parameters ())", "4:1", "does not say which task"),
+        ("(:action a :parameters () :effect (q)) (:action A :parameters () :effect (q))", "4:49", "is declared twice"),
+        ("(:method m :parameters ())", "4:1", "does not name its task"),
         ("(:method m :parameters () :task (fly))", "4:34", "the task fly is not declared"),
         ("(:task t :parameters ()) (:method m :parameters () :task (t) :subtasks (and (a (t)) (b (t))) "
-         ":ordering (and (< a b) (< b a)))", "4:104", "circle"),
+         ":ordering (and (< a b) (< b a)))", "4:104", "cycle"),
         ("(:constants ?x - a)", "4:13", "?x is a variable"),
         ("(:types u - w w - u)", "4:9", "above itself: u < w < u"),
         ("(:functions (f) - object)", "4:19", "functions have numbers"),
@@ -172,7 +172,7 @@ def test_names_of_tasks_types_and_predicates_do_not_get_into_each_others_way() -
         ("(:action a :parameters () ;@ tool: {\n :effect ())", "4:27", "not followed by JSON"),
         ("(:action a :parameters () ;@ tool: 5\n :effect ())", "4:27", "the note tool is a text"),
         (";@ state: [5]\n", "4:1", "the note state is a list of texts"),
-        (";@ colour: 5\n", "4:1", "none of description, state"),
+        (";@ colour: 5\n", "4:1", "one of description, state"),
         (";@ state: [\"r\"]\n", "1:1", "The predicate r is not defined"),
     ],
 )  # fmt: skip
@@ -190,7 +190,7 @@ def test_what_cannot_be_read_is_named_with_its_place(part: str, place: str, word
         ("", "1:1", "empty"),
         ("(define (domain d)\n  (:types a", "2:3", "never closed"),
         ("(define (domain d)))", "1:20", "closes nothing"),
-        ("(define (domain d)) x", "1:21", "follows the end"),
+        ("(define (domain d)) x", "1:21", "after the end"),
         ("(define (problem d))", "1:9", "defines a problem"),
         ("(define (domain d)\n\x00)", "2:1", "'\\x00' has no meaning"),
         ("(define (domain \"d\"))", "1:17", "no meaning"),
@@ -244,16 +244,16 @@ def test_files_that_are_no_text_or_too_large_are_refused(tmp_path: Path) -> None
     ("old", "new", "words"),
     [
         ("(me hall)", "(at 5 (me hall))", "timed literals"),
-        ("(me hall)", "(me hall) (clean mug)", "stands above without 'not'"),
+        ("(me hall)", "(me hall) (clean mug)", "is given above without 'not'"),
         ("minimize (total-cost)", "maximize (water)", "a metric other than"),
         ("(serve MUG hall)", "(serve MUG attic)", "the object attic is not declared"),
         ("(serve MUG hall)", "(serve MUG sink hall)", "serve takes 2 arguments"),
-        ("(= (water) 10)", "(= (water) 10) (= (water) 11)", "has a value already"),
+        ("(= (water) 10)", "(= (water) 10) (= (water) 11)", "already has a value"),
         ("(= (water) 10)", "(= (water) mug)", "is not a number"),
         ("(:goal (and", "(:goal (clean mug) (and", ":goal takes one condition"),
         ("(clean mug) (forall", "(preference p (clean mug)) (forall", "preferences"),
         ("Mug - cup", "Mug - cup mug - plate", "has two types"),
-        ("(me hall)", "(me mug)", "me wants a room"),
+        ("(me hall)", "(me mug)", "me needs a room"),
     ],
 )
 def test_a_problem_that_does_not_fit_its_domain_is_refused(old: str, new: str, words: str) -> None:
@@ -303,7 +303,7 @@ def test_a_condition_is_no_effect(effect: str) -> None:
     found = fault(small(f"(:action go :parameters (?x - a)\n  :effect {effect})"))
 
     assert found.startswith("d.hddl:5:")
-    assert " …) is a condition and no effect" in found
+    assert " …) is a condition, not an effect" in found
 
 
 def test_a_predicate_may_have_the_name_of_a_condition() -> None:
@@ -319,7 +319,7 @@ def test_where_a_problem_does_not_fit_and_names_another_domain_it_says_so() -> N
     for text in (DINNER, fitting, other):
         assert problem_from(HddlText("p.hddl", text), domain())[0].tasks
 
-    told = "The problem is one of the domain garden, and the domain here is Kitchen."
+    told = "The problem belongs to the domain garden, but the domain here is Kitchen."
     for text, is_told in ((DINNER, False), (fitting, False), (other, True)):
         with pytest.raises(UsageError, match=r"p\.hddl:\d+:\d+: ") as caught:
             problem_from(HddlText("p.hddl", text.replace("(clean ", "(tidied ")), domain())
@@ -329,5 +329,5 @@ def test_where_a_problem_does_not_fit_and_names_another_domain_it_says_so() -> N
 
 def test_the_name_of_the_domain_of_a_problem_is_a_word() -> None:
     """Anything else is named with its place."""
-    with pytest.raises(UsageError, match=r"p\.hddl:\d+:\d+: here stands a list"):
+    with pytest.raises(UsageError, match=r"p\.hddl:\d+:\d+: found a list"):
         problem_from(HddlText("p.hddl", DINNER.replace("(:domain kitchen)", "(:domain (kitchen))")), domain())

@@ -177,7 +177,7 @@ def test_other_planners_find_variables_and_tasks_with_the_types_they_need() -> N
     [
         (Domain(name="two words"), "is not a name in HDDL"),
         (Domain(predicates={"and": ()}), "is not a name in HDDL"),
-        (Domain(predicates={"at": (), "At": ()}), "does not tell at from At among the predicates"),
+        (Domain(predicates={"at": (), "At": ()}), "ignores case, so at and At among the predicates"),
         (Domain(operators=(Operator("any"),)), "Declare its parameters"),
         (Domain(operators=(Operator("a ?x", [lambda state: True]),)), "Python function"),
         (Domain(methods=(Method("m", "t", [], lambda state: []),)), "Python function"),
@@ -195,5 +195,5 @@ def test_a_problem_names_only_objects_that_the_domain_has_not() -> None:
     domain = replace(Domain(name="d", types={"a": "object"}), objects={"Box": "a"})
 
     assert ":objects" not in write_problem(Problem(tasks=(), objects={"Box": "a"}), domain)
-    with pytest.raises(UsageError, match="does not tell"):
+    with pytest.raises(UsageError, match="ignores case"):
         write_problem(Problem(tasks=(), objects={"box": "a", "Box": "a"}), domain)

@@ -49,7 +49,7 @@ def test_a_named_model_is_asked_and_what_is_none_refused(project: Project) -> No
     chosen(project, "reference")
     assert plain_model(load_settings(project, environment), OPENAI) is None
     chosen(project, "gpt")
-    with pytest.raises(CannotServe, match="no provider of a project"):
+    with pytest.raises(CannotServe, match="not a provider for projects"):
         plain_model(load_settings(project, environment), OPENAI)
 
 

@@ -133,7 +133,7 @@ def test_a_turn_that_the_disk_stops_goes_on_in_the_same_conversation(
     with closing(rooms), closing(rooms.session(model)) as session:
         with monkeypatch.context() as no_room:
             no_room.setattr(JournalFile, "_write", _full_after(3))
-            with pytest.raises(TurnStopped, match="goes on with your next message"):
+            with pytest.raises(TurnStopped, match="continues with your next message"):
                 session.step("Write it down")
         reply = session.step("And now?")
 
@@ -161,7 +161,7 @@ def test_an_sdk_goes_on_only_in_a_conversation_opened_anew(host: Host, monkeypat
             no_room.setattr(JournalFile, "_write", _full_after(3))
             with pytest.raises(TurnStopped):
                 session.step("Write it down")
-        with pytest.raises(TurnStopped, match="Open the conversation anew"):
+        with pytest.raises(TurnStopped, match="Reopen the conversation"):
             session.step("And now?")
     with closing(opened()) as rooms, closing(rooms.session(Noting())) as session:
         resumed = session.finish()

@@ -140,7 +140,7 @@ def test_tasks_that_nobody_does_and_cycles_are_answered_at_once() -> None:
 
     assert (nobody.outcome, str(nobody.reasons[0])) == (
         NO_PLAN,
-        "t, method m: lost: no operator and no method is called lost",
+        "t, method m: lost: no operator or method is named lost",
     )
     assert endless.outcome == NO_PLAN
     assert endless.nodes < 10

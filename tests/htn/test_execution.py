@@ -341,9 +341,9 @@ def test_only_one_process_carries_a_run_out(tmp_path: Path) -> None:
     [
         (b'{"event":"begin","format":1}\nnoise\n{"event":"end"}\n', ":2 is damaged"),
         (b'{"event":"begin","format":99}\n', "newer version"),
-        (b'{"event":"done"}\n', "does not begin"),
+        (b'{"event":"done"}\n', "is not the journal"),
         (b"[1]\n", ":1 is damaged"),
-        (b'{"event":"begin","format":1,"run":"r","problem":"another"}\n', "another problem"),
+        (b'{"event":"begin","format":1,"run":"r","problem":"another"}\n', "a different problem"),
     ],
 )
 def test_a_journal_that_cannot_be_trusted_is_refused(content: bytes, words: str, tmp_path: Path) -> None:
@@ -364,7 +364,7 @@ def test_a_journal_of_the_same_tasks_in_another_order_is_refused(tmp_path: Path)
     with Journal(path) as journal:
         carry_out(listed, Hands(), journal=journal)
 
-    with pytest.raises(PlanJournalError, match="another problem"), Journal(path) as journal:
+    with pytest.raises(PlanJournalError, match="a different problem"), Journal(path) as journal:
         carry_out(replace(listed, ordering=()), Hands(), journal=journal)
 
 

@@ -99,7 +99,7 @@ def test_the_reason_for_a_rejection_goes_back_to_the_model() -> None:
     result = HTNPlanner(domain=BARE, llm_decompose=decompose).solve_problem(problem("deliver book shop"))
 
     assert result.outcome == FOUND
-    assert told[1][-1] == "deliver book shop: proposal rejected: no operator and no method is called fly"
+    assert told[1][-1] == "deliver book shop: proposal rejected: no operator or method is named fly"
     assert result.proposals == {"asked": 2, "accepted": 1, "rejected": 1}
 
 
@@ -118,12 +118,12 @@ def test_the_reason_for_a_rejection_goes_back_to_the_model() -> None:
         ([True], "a subtask is true or false, not"),
         ([["go", {}, "shop"]], "is not a plain value"),
         ([("go", "?x", "shop")], "has a variable"),
-        (["fly shop"], "no operator and no method is called fly"),
+        (["fly shop"], "no operator or method is named fly"),
         (["go shop"], "takes 2 arguments, not 1"),
-        (["go home book"], "wants a place; book is a parcel"),
+        (["go home book"], "needs a place; book is a parcel"),
         (["go home moon"], "moon is not an object"),
-        (["deliver book shop"], "no operator and no method is called deliver"),
-        (["hand_over pen"], "'delivered book' should be so afterwards and is not"),
+        (["deliver book shop"], "no operator or method is named deliver"),
+        (["hand_over pen"], "'delivered book' should hold afterwards but does not"),
         (["go shop home", "hand_over book"], "'at shop' does not hold"),
         (["go home home", "hand_over book"], "'not = home home' does not hold"),
         (["hand_over book", "hand_over book"], "'has book' does not hold"),
@@ -147,7 +147,7 @@ def test_a_proposal_that_leads_back_to_the_task_is_rejected() -> None:
 
     result = planner(["t"], domain).solve("t")
 
-    assert "leads back to a task that is being done" in str(result.reasons[-1])
+    assert "leads back to a task in progress" in str(result.reasons[-1])
 
 
 def test_none_of_many_random_unsound_proposals_is_accepted() -> None:

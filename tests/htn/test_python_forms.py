@@ -61,7 +61,7 @@ def test_operators_and_state_may_be_left_out() -> None:
     planner = HTNPlanner(methods=[Method("m", "achieve_goal", [], ["fly"])])
 
     assert planner.generate("achieve_goal") is None
-    assert planner.reasons == ["achieve_goal, method m: fly: no operator and no method is called fly"]
+    assert planner.reasons == ["achieve_goal, method m: fly: no operator or method is named fly"]
     assert HTNPlanner().generate("anything") is None
 
 
@@ -91,7 +91,7 @@ def test_a_function_that_gives_something_else_is_refused() -> None:
     """Subtasks that are no list are a mistake of the domain, named with the method."""
     planner = HTNPlanner([Method("m", "visit", [], lambda state: 5)])
 
-    with pytest.raises(DomainError, match="The function of method m gave 5"):
+    with pytest.raises(DomainError, match="The function of method m returned 5"):
         planner.generate("visit")
 
 

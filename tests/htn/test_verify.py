@@ -42,7 +42,7 @@ from memkit.runtime.htn.verification.verify import Parser
         (["go shop home"], "step 1, go shop home: 'at shop' does not hold"),
         (["go home book"], "book is not a place"),
         (["go home"], "go takes 2 arguments, not 1"),
-        (["fly home shop"], "no operator is called fly"),
+        (["fly home shop"], "no operator is named fly"),
         ([], "no methods decompose"),
     ],
 )
@@ -292,8 +292,14 @@ CUPS = {f"c{at}": "cup" for at in range(60)}
 @pytest.mark.parametrize(
     ("budget", "words"),
     [
-        (Budget(nodes=None, seconds=0.1), "gave up after 0.1 seconds: every step can be done, and whether methods"),
-        (Budget(nodes=1_000, seconds=None), "gave up after 1000 nodes: every step can be done, and whether methods"),
+        (
+            Budget(nodes=None, seconds=0.1),
+            "gave up after 0.1 seconds: every step can be done, but it is unknown whether methods",
+        ),
+        (
+            Budget(nodes=1_000, seconds=None),
+            "gave up after 1000 nodes: every step can be done, but it is unknown whether methods",
+        ),
         (Budget(nodes=1, seconds=None), "gave up after 1 node: "),
         (Budget(nodes=None, seconds=0.0), "gave up after 0 seconds: "),
     ],

@@ -144,7 +144,7 @@ def test_a_note_is_a_record_that_people_correct(store: Path, tool: MemkitMemoryT
 def test_tricks_with_paths_are_refused(tool: MemkitMemoryTool, path: str, command: str) -> None:
     """No spelling leads out of the user's own files, or hides where it leads."""
     more = {"create": {"file_text": "x"}, "rename": {"new_path": "/memories/y"}}.get(command, {})
-    with pytest.raises(ToolError, match=r"must start with /memories|is no path below"):
+    with pytest.raises(ToolError, match=r"must start with /memories|is not a path below"):
         do(tool, command, path, **more)
 
 
@@ -210,6 +210,6 @@ def test_the_agent_sdk_runs_it(store: Path, tool: MemkitMemoryTool) -> None:
     made, secret, outside, unknown, seen = asyncio.run(talk())
     assert made == (False, "File created successfully at: /memories/coffee.md")
     assert secret[0] and "personal_data" in secret[1]
-    assert outside[0] and "no path below" in outside[1]
+    assert outside[0] and "not a path below" in outside[1]
     assert unknown[0] and "burn" in unknown[1]
     assert not seen[0] and "Ada prefers espresso" in seen[1]

@@ -175,7 +175,7 @@ def test_items_are_tainted_unless_the_host_says_otherwise(
         tainted.put(("x",), "k", {"text": "Bob rows"})
     (record,) = memkit(store, capsys, "memory", "list", "--user", "bob")["records"]
     assert (record["taint"], record["trust"]) == (["client:langgraph"], "candidate")
-    with pytest.raises(MemkitError, match="taint is 'clean'"):
+    with pytest.raises(MemkitError, match="taint must be 'clean'"):
         MemkitStore(store, taint="dirty")
 
 
@@ -203,7 +203,7 @@ def test_a_text_is_no_namespace(items: MemkitStore) -> None:
             wrong()
     assert not items.list_namespaces()
     for count in ({"limit": -1}, {"offset": -1}):
-        with pytest.raises(UsageError, match="count from 0"):
+        with pytest.raises(UsageError, match="must be 0 or more"):
             items.search(ADA, query="boat", **count)
 
 

@@ -339,7 +339,7 @@ def test_what_ended_where_it_comes_from_is_not_brought_back(memkit: Memkit, anot
     assert refused == ["rejected", "retired"]
     listed = memkit("memory", "list", "--user", "ada", root=another)["data"]["records"]
     assert {record["id"]: record.get("tags", []) for record in listed} == {kept: ["games"], new: []}
-    assert {"what": "update", "why": "Only --restore brings it back.", "line": None, "count": 1} in data["not_imported"]
+    assert {"what": "update", "why": "Only --restore imports it.", "line": None, "count": 1} in data["not_imported"]
 
 
 def test_standard_input_is_a_file_too(

@@ -130,9 +130,9 @@ def test_repair_is_bounded_and_each_round_hears_the_exact_reason(parcels: Path, 
 
     assert (code, answer["data"]["proposals"]) == (1, {"asked": 3, "accepted": 0, "rejected": 3})
     said = " ".join(reason["message"] for reason in answer["data"]["reasons"])
-    assert "no operator and no method is called fly" in said
+    assert "no operator or method is named fly" in said
     assert "it is text, not a list of subtasks" in said
-    assert "'delivered book' should be so afterwards and is not" in said
+    assert "'delivered book' should hold afterwards but does not" in said
     assert not (parcels / "domains/learned").exists()
 
 
@@ -145,7 +145,7 @@ def test_a_gap_that_stayed_open_is_not_put_to_the_same_model_again(parcels: Path
     code, again = ask(*TASK, "--provider", provider)
 
     assert (code, again["data"]["proposals"]["asked"]) == (1, 0)
-    assert "asked 3 times in this very state before: no operator" in again["data"]["reasons"][-1]["message"]
+    assert "already asked 3 times in this state: no operator" in again["data"]["reasons"][-1]["message"]
     Path("state.yaml").write_text("objects: {home: place, shop: place, book: parcel}\nstate: [at home, has book]\n")
     elsewhere = ask(*TASK, "--state", "state.yaml", "--provider", script({"subtasks": ["fly shop"]}))[1]
     assert elsewhere["data"]["proposals"]["asked"] > 0
@@ -161,7 +161,7 @@ def test_tries_go_on_where_an_earlier_process_stopped(parcels: Path, ask: Ask) -
     code, answer = ask(*TASK, "--provider", script({"subtasks": ["fly shop"]}, {"subtasks": ["run shop"]}, GOOD))
 
     assert (code, answer["data"]["proposals"]["asked"]) == (1, 2)
-    assert any("proposed before and refused" in reason["message"] for reason in answer["data"]["reasons"])
+    assert any("already proposed and refused" in reason["message"] for reason in answer["data"]["reasons"])
 
 
 @pytest.mark.parametrize(("provider", "protocol"), [("anthropic", "anthropic"), ("openai", "chat")])
@@ -177,7 +177,7 @@ def test_a_vendor_is_asked_by_schema_and_told_why(
     assert (code, answer["data"]["learned"], server.refused) == (0, ["learned_deliver_1"], [])
     first, second = (json.loads(each.last.text) for each in server.asked)
     assert (first["task"], first["goal"]) == ("deliver book shop", ["delivered book", "at shop"])
-    assert first["why"] == ["deliver book shop: no operator and no method is called deliver"]
+    assert first["why"] == ["deliver book shop: no operator or method is named deliver"]
     assert "at home" in first["state"] and first["objects"]["cafe"] == "place"
     assert [each["name"] for each in first["operators"]] == ["go", "hand_over"]
     assert "takes 2 arguments, not 1" in second["refused"][0]["reason"]
@@ -209,7 +209,7 @@ def test_outside_a_store_a_file_is_named_for_what_is_learned(
     task = ["plan", "deliver book shop", "--domain", "parcels.yaml"]
 
     assert run([*task, "--provider", script(GOOD)]) == 0
-    assert "is not kept" in capsys.readouterr().err
+    assert "is not saved" in capsys.readouterr().err
     assert ask(*task, "--provider", script(GOOD), "--learned", "mine.yaml")[1]["data"]["learned"] == [
         "learned_deliver_1"
     ]
@@ -225,7 +225,7 @@ def test_a_learned_file_that_makes_no_sense_is_named_and_a_method_that_does_not_
         '"?from ?to - place"', '"?from ?to ?by - place"'))  # fmt: skip
     capsys.readouterr()
     assert run(TASK) == 1
-    assert "learned_deliver_1 is left out, because it does not fit" in capsys.readouterr().err
+    assert "learned_deliver_1 is left out, because it is not valid here" in capsys.readouterr().err
     (parcels / "domains/learned/parcels.yaml").write_text("domain: other\nmethods: []\n")
     assert run(TASK) == 2
     assert "domains/learned/parcels.yaml:1:1:" in capsys.readouterr().err
@@ -262,7 +262,7 @@ def test_a_method_that_its_own_problem_speaks_against_is_not_promoted(parcels: P
     code, answer = ask("domain", "promote", "parcels", "learned_deliver_1")
 
     assert (code, answer["data"]["problems"][0]["after"]) == (1, "found")
-    assert "its plan does not bring about 'delivered book'" in answer["diagnostics"][0]["message"]
+    assert "its plan does not achieve 'delivered book'" in answer["diagnostics"][0]["message"]
     assert git(parcels, "rev-parse", "HEAD") == before
     assert git(parcels, "status", "--porcelain", "domains/parcels.yaml") == ""
 
@@ -285,7 +285,7 @@ def test_a_method_that_would_spoil_another_recorded_problem_is_not_promoted(parc
 
     faults = {each["name"]: each["fault"] for each in answer["data"]["problems"]}
     assert (code, faults["learned_deliver_1"]) == (1, None)
-    assert faults["domains/problems/parcels/pen.yaml"] == "its plan does not bring about 'at cafe'"
+    assert faults["domains/problems/parcels/pen.yaml"] == "its plan does not achieve 'at cafe'"
     assert git(parcels, "rev-parse", "HEAD") == before
     assert shelf.read_text() == narrowed
 
@@ -301,8 +301,8 @@ def test_a_shelf_cannot_make_the_test_of_declared_effects_pass(parcels: Path, as
     code, answer = ask(*TASK)
 
     assert (code, answer["data"]["outcome"]) == (1, "no_plan")
-    assert "'delivered book' should be so afterwards" in answer["data"]["reasons"][0]["message"]
-    assert "no task" in ask("domain", "learned")[1]["data"]["domains"][0]["left_out"][0]
+    assert "'delivered book' should hold afterwards" in answer["data"]["reasons"][0]["message"]
+    assert "not a task" in ask("domain", "learned")[1]["data"]["domains"][0]["left_out"][0]
 
 
 def test_a_domain_in_hddl_takes_no_promotions_and_the_answer_says_what_to_do(parcels: Path, ask: Ask) -> None:
@@ -353,7 +353,7 @@ def test_a_promotion_keeps_what_problems_in_either_language_say(parcels: Path, a
 
     code, answer = ask("domain", "promote", "parcels", "learned_deliver_1")
 
-    told = {"yaml": (1, "barred.yaml: expected no plan, and there is one"), "hddl": (2, "barred.hddl:1:1: ")}[language]
+    told = {"yaml": (1, "barred.yaml: expected no plan, but found one"), "hddl": (2, "barred.hddl:1:1: ")}[language]
     assert code == told[0]
     assert told[1] in answer["diagnostics"][0]["message"]
     assert git(parcels, "rev-parse", "HEAD") == before

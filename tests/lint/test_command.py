@@ -179,7 +179,7 @@ def test_a_baseline_leaves_out_what_was_there_before(
 
     put("skills/walk.yaml", "# moved\nname: walk\ndescription: Walks when asked.\nsteps: [no, no]\n")
     assert run(["lint", "--baseline", str(kept)]) == 0
-    assert capsys.readouterr().out == "No findings in 2 files. The baseline left out 2.\n"
+    assert capsys.readouterr().out == "No findings in 2 files. The baseline hides 2.\n"
 
     put("skills/walk.yaml", "name: walk\ndescription: Walks when asked.\nsteps: [no, no, no]\n")
     assert len(lint_store(store, baseline=Baseline(kept)).findings) == 1

@@ -48,7 +48,7 @@ def found(root: Path, text: str) -> list[tuple[str, int, str]]:
         ('"> (battery) 5", "< (battery) 3"', "(battery) cannot be > 5 and < 3"),
         ('">= (battery) 5", "<= 5 (battery)", "not = (battery) 5", "> 2 3"', "never holds"),
         ('{any: ["not open ?d", "not = ?d ?d"]}, "open ?d"', "no part of"),
-        ('{exists: "?x - door", holds: ["open ?x", "not open ?x"]}', "no object will do"),
+        ('{exists: "?x - door", holds: ["open ?x", "not open ?x"]}', "no object satisfies"),
         ('{not: {any: ["open ?d", "not open ?d"]}}', "must hold"),
     ],
 )

@@ -133,7 +133,7 @@ def test_links_that_leave_the_folder_are_flagged(tmp_path: Path, capsys: pytest.
 
 @pytest.mark.parametrize(
     ("name", "content", "told"),
-    [("none.zip", None, "does not exist"), ("bad.zip", b"PK\x03\x04 damaged", "damaged"), ("text.zip", b"hello\n", "damaged"), ("empty", "folder", "holds no file")],
+    [("none.zip", None, "does not exist"), ("bad.zip", b"PK\x03\x04 damaged", "damaged"), ("text.zip", b"hello\n", "damaged"), ("empty", "folder", "contains no file")],
 )  # fmt: skip
 def test_what_is_no_package_is_said_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes | str | None, told: str

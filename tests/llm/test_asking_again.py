@@ -95,7 +95,7 @@ def test_a_server_says_when_it_wants_to_be_asked_again(model_server: Start, paus
     assert 25 < pauses[2] <= 30
 
     model_server("chat", [{"status": 429, "headers": {"retry-after": "3600"}}])
-    with pytest.raises(Unserved, match="It wants to be asked again in 3600 s"):
+    with pytest.raises(Unserved, match="It asks to retry in 3600 s"):
         answered("openai", stream=True)
 
 

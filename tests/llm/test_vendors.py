@@ -126,7 +126,7 @@ def test_an_environment_that_names_no_server_is_said_before_anything_is_asked(
         open_model(provider)
     monkeypatch.setenv(f"{name}_API_KEY", "key")
     monkeypatch.setenv(f"{name}_BASE_URL", "nowhere")
-    with pytest.raises(EnvironmentFault, match=f"{name}_BASE_URL='nowhere' is no address"):
+    with pytest.raises(EnvironmentFault, match=f"{name}_BASE_URL='nowhere' is not an address"):
         open_model(provider)
     monkeypatch.setenv(f"{name}_BASE_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

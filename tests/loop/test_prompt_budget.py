@@ -158,11 +158,11 @@ def test_too_small_a_budget_is_named_before_anything_is_kept() -> None:
     memory, box = toolbox(MainContext(60))
     loop = AgentLoop(memory, model=lambda messages: "Hello.", toolbox=box)
 
-    with pytest.raises(PromptTooLarge, match=r"context.max_tokens is 60, .* Give it (\d+) at the least") as error:
+    with pytest.raises(PromptTooLarge, match=r"context.max_tokens is 60, .* Set it to at least (\d+)") as error:
         loop.respond("Hello there")
 
     assert (memory.main.messages, memory.turns, loop.turn_id) == ([], [], 0)
-    memory.main.max_tokens = int(str(error.value).split("Give it ")[1].split()[0])
+    memory.main.max_tokens = int(str(error.value).split("at least ")[1].split()[0])
     assert loop.respond("Hello there").message == "Hello."
 
 

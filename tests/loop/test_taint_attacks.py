@@ -104,7 +104,7 @@ def test_a_tool_result_writes_nothing_unmarked(world: World) -> None:
 
     world.check()
     assert reply.data["trust"] == "untrusted"
-    assert "text from outside stood in the prompt" in reply.message
+    assert "text from outside was in the prompt" in reply.message
 
 
 @pytest.mark.parametrize("spoken", [["Thanks, go on"], ["Thanks", "Anything else?", "Go on"]])

@@ -155,8 +155,8 @@ def test_a_task_is_run_by_one_process_at_a_time(tmp_path: Path) -> None:
         (None, "no steps"),
         ("wash up", "no steps"),
         (["a", "a"], "Two steps"),
-        ([7], "is no step"),
-        ([("a", "b")], "is no step"),
+        ([7], "is not a step"),
+        ([("a", "b")], "is not a step"),
     ],
 )
 def test_steps_that_are_none_are_said(steps: list[AnyStep], told: str) -> None:
@@ -172,7 +172,7 @@ def test_a_task_without_words_or_a_verdict_is_said(success: bool) -> None:
     """A text that says "no" would count as a success, and a task without words cannot be found again."""
     agent = agent_over(None)
     for task in ("", " "):
-        with pytest.raises(LoopError, match="is no task"):
+        with pytest.raises(LoopError, match="is not a task"):
             agent.start_task(task)
     agent.start_task("wash up")
 

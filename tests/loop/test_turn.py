@@ -81,7 +81,7 @@ def test_arguments_that_json_cannot_hold_are_refused_in_words(value: Any, made: 
 
     reply = agent_with(memory, lambda messages: answers.pop(0)).step("Hello")
 
-    assert reply.message == "Well." and "no JSON object" in json.dumps(reply.data["tool_calls"])
+    assert reply.message == "Well." and "not a JSON object" in json.dumps(reply.data["tool_calls"])
 
 
 def test_what_cannot_answer_is_no_client(memory: Any) -> None:

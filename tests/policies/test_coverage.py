@@ -176,8 +176,8 @@ def test_a_call_that_is_decided_otherwise_is_a_negative_answer(
 
 @pytest.mark.parametrize(
     ("text", "code", "told"),
-    [("no json", 2, "c.jsonl:1: This is no JSON"), ("[1]", 2, "c.jsonl:1: A call is a JSON object"), ('{"args": {}}', 2, "with tool"),
-     ('{"tool": "a", "args": "ls"}', 2, "args is a map"), ('{"tool": "a", "expect": "maybe"}', 2, "expect is one of"), ("", 3, "has no calls"),
+    [("no json", 2, "c.jsonl:1: This is not JSON"), ("[1]", 2, "c.jsonl:1: A call must be a JSON object"), ('{"args": {}}', 2, "with tool"),
+     ('{"tool": "a", "args": "ls"}', 2, "args must be a map"), ('{"tool": "a", "expect": "maybe"}', 2, "expect must be one of"), ("", 3, "has no calls"),
      ("[" * 100_000, 2, "c.jsonl:1:")],
 )  # fmt: skip
 def test_what_is_no_corpus_is_said_in_one_line(
@@ -296,7 +296,7 @@ def test_a_corpus_of_a_hundred_thousand_calls_is_decided(
     assert "all            0    100      0  99900" in out
     assert (
         "line 1000: expected allow, decided ask" in out
-        and "… and 80 more that were decided otherwise than expected; --json lists them all" in out
+        and "… and 80 more that were not decided as expected; --json lists them all" in out
     )
 
 
@@ -310,6 +310,6 @@ def test_a_flag_without_its_dashes_is_said_so(store: Path, capsys: pytest.Captur
     run(["--store", str(store), "lint", "--output-format", "concise"])
     told = capsys.readouterr().out
 
-    assert "policies/one.yaml:6:64: MKP005 A flag starts with a dash; 'r' belongs into args." in told
+    assert "policies/one.yaml:6:64: MKP005 A flag starts with a dash; 'r' belongs in args." in told
     assert run(["--store", str(store), "policy", "check", "--tool", "bash", "--arg", "command=ls"]) == 1
-    assert "a flag starts with a dash; 'r' belongs into args" in capsys.readouterr().out.lower()
+    assert "a flag starts with a dash; 'r' belongs in args" in capsys.readouterr().out.lower()

@@ -110,7 +110,7 @@ def test_a_name_that_is_not_the_files_is_refused(tmp_path: Path) -> None:
     """People look for a policy by its file."""
     (tmp_path / "other.yaml").write_text(GOOD)
 
-    with pytest.raises(UsageError, match=r"other\.yaml:1:7.*one name"):
+    with pytest.raises(UsageError, match=r"other\.yaml:1:7.*the same name"):
         load_policy(tmp_path / "other.yaml")
 
 

@@ -32,26 +32,26 @@ def outside(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("intent", "why"),
     [
-        ({"git_folder": "{outside}", "replacements": [{"path": "{outside}/photos", "staged": None}]}, "no path"),
-        (gone("{outside}/photos"), "no path"),
-        (gone("../outside/photos"), "no path"),
-        (gone("archive/../../outside/photos"), "no path"),
-        (gone("./memkit.yaml"), "no path"),
-        (gone(""), "no path"),
-        (gone(".git"), "no path"),
-        (gone(".GIT/config"), "no path"),
-        (gone("vendor/.git/config"), "no path"),
-        (gone("link/photos/cat.jpg"), "lies behind"),
-        (gone("memkit.yaml/x"), "lies behind"),
+        ({"git_folder": "{outside}", "replacements": [{"path": "{outside}/photos", "staged": None}]}, "not a path"),
+        (gone("{outside}/photos"), "not a path"),
+        (gone("../outside/photos"), "not a path"),
+        (gone("archive/../../outside/photos"), "not a path"),
+        (gone("./memkit.yaml"), "not a path"),
+        (gone(""), "not a path"),
+        (gone(".git"), "not a path"),
+        (gone(".GIT/config"), "not a path"),
+        (gone("vendor/.git/config"), "not a path"),
+        (gone("link/photos/cat.jpg"), "is below"),
+        (gone("memkit.yaml/x"), "is below"),
         (gone("skills"), "is a folder"),
-        ({"above": 0, "replacements": [{"path": "a", "staged": "../journal.json"}]}, "is none"),
-        ({"above": 0, "replacements": [{"path": 7, "staged": None}]}, "is none"),
+        ({"above": 0, "replacements": [{"path": "a", "staged": "../journal.json"}]}, "is malformed"),
+        ({"above": 0, "replacements": [{"path": 7, "staged": None}]}, "is malformed"),
         ({"above": 1, "replacements": []}, "not the root"),
-        ({"above": 99, "replacements": []}, "in no repository"),
-        ({"above": -1, "replacements": []}, "in no repository"),
-        ({"above": "0", "replacements": []}, "in no repository"),
-        ({"above": 0, "replacements": [{"path": "a"}]}, "does not read"),
-        ([], "does not read"),
+        ({"above": 99, "replacements": []}, "no repository"),
+        ({"above": -1, "replacements": []}, "no repository"),
+        ({"above": "0", "replacements": []}, "no repository"),
+        ({"above": 0, "replacements": [{"path": "a"}]}, "not a valid journal"),
+        ([], "not a valid journal"),
     ],
 )
 @pytest.mark.parametrize("command", [["memory", "list"], ["config", "show"], ["doctor"], ["fsck"]], ids=" ".join)
@@ -100,7 +100,7 @@ def test_a_link_that_came_in_between_is_seen(store: Path, outside: Path) -> None
         return looked(top, replacement)
 
     journal._place = swapped  # type: ignore[method-assign]
-    with pytest.raises(JournalRefused, match="lies behind"):
+    with pytest.raises(JournalRefused, match="is below"):
         journal.change()
     assert (outside / "photos" / "cat.jpg").read_bytes() == b"cat"
 

@@ -26,7 +26,7 @@ def test_a_fresh_store_is_private(store: Path, ask: Ask) -> None:
     """The state of this machine is for this user, and the index is said to be clear text."""
     ask("memory", "add", "Ada drinks tea", "--user", "ada")
 
-    assert check(ask, "keys") == (True, "none yet: the first one is made when it is needed")
+    assert check(ask, "keys") == (True, "none yet: the first one is created when needed")
     assert check(ask, "sealing")[0] is True
     ok, detail = check(ask, "index privacy")
     assert ok
@@ -82,7 +82,7 @@ def test_keys_inside_of_the_store_are_named(sealing: Path, ask: Ask, monkeypatch
     ok, detail = check(ask, "keys")
 
     assert not ok
-    assert "inside of the store" in detail
+    assert "inside the store" in detail
 
 
 def test_clear_text_from_before_sealing_is_counted(store: Path, ask: Ask) -> None:

@@ -92,7 +92,7 @@ def test_nobody_is_erased_twice(peopled: Path, capsys: pytest.CaptureFixture[str
     code, answer = erase(peopled, capsys, user="mallory")
 
     assert (code, answer["ok"]) == (1, False)
-    assert "Nothing is held" in answer["diagnostics"][0]["message"]
+    assert "Nothing is stored" in answer["diagnostics"][0]["message"]
     assert git(peopled, "rev-parse", "HEAD") == head
 
 
@@ -177,7 +177,7 @@ def test_projects_elsewhere_are_erased_with_the_store(
 
     assert (code, leaking(tmp_path / "loose")) == (1, [])
     left = [item["place"] for item in answer["data"]["unprovable"]]
-    assert left == [f"the project {tmp_path / 'own'}, which has a history of its own"]
+    assert left == [f"the project {tmp_path / 'own'}, which has its own history"]
     assert erase(tmp_path / "own", capsys)[0] == 0
     assert erase(peopled, capsys)[0] == 0
 

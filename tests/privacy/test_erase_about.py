@@ -168,7 +168,7 @@ def test_a_dry_run_shows_twenty_statements_and_counts_the_rest(
 @pytest.mark.parametrize(
     ("name", "code", "line"),
     [
-        ("Zacharias", 1, "Nothing is told of 'Zacharias' to 'ada'"),
+        ("Zacharias", 1, "Nothing is stored about 'Zacharias' for 'ada'"),
         ("Anna", 2, "Several are called 'Anna': Anna (ada's sister), Anna (ada's colleague)."),
         (" ", 2, "needs a name"),
         ("?!", 2, "needs a name"),

@@ -113,7 +113,7 @@ def test_a_wrong_passphrase_and_a_changed_file_import_nothing(
     code, answer = ask("key", "import", str(file))
 
     assert (code, answer["diagnostics"][0]["code"]) == (1, "negative")
-    assert "passphrase does not open" in answer["diagnostics"][0]["message"]
+    assert "passphrase is wrong" in answer["diagnostics"][0]["message"]
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == [KEY_FILE]
 
 
@@ -148,7 +148,7 @@ def test_another_key_is_never_replaced(told: Path, ask: Ask, tmp_path: Path) -> 
     code, answer = ask("key", "import", str(tmp_path / "old.json"))
 
     assert code == 1
-    assert "Another key is here for ada." in answer["diagnostics"][0]["message"]
+    assert "A different key already exists here for ada." in answer["diagnostics"][0]["message"]
     assert KeyRing(told).contents() == before
 
 

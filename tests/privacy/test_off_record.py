@@ -241,5 +241,5 @@ def test_an_agent_that_was_begun_off_the_record_stays_so(places: dict[str, Path]
         agent = open_chat(workspace, Setting("ada", incognito=True))
 
         assert agent.is_off_record and not agent.may_remember()
-        with pytest.raises(Exception, match="leave no trace"):
+        with pytest.raises(Exception, match="without a trace"):
             agent.switch_memory(on=True)

@@ -121,9 +121,9 @@ def test_a_line_taken_out_or_edited_is_never_overlooked(remembering: Path) -> No
     put(remembering, SHARD, record(1, "Ada hates tea"))
 
     assert told(remembering, "ada") == [
-        "! line taken out of “archive/2026-11/w.jsonl”, and only an erasure does that: fact “Ada lives in Bern”",
-        "! line edited in “archive/2026-11/w.jsonl”, where lines are only ever added: "
-        "text “Ada likes tea” → “Ada hates tea”",
+        "! line removed from “archive/2026-11/w.jsonl”, which only an erasure may do: fact “Ada lives in Bern”",
+        "! line edited in “archive/2026-11/w.jsonl”, where lines may only be added: text “Ada likes tea” → “Ada hates "
+        "tea”",
     ]
 
 
@@ -142,7 +142,7 @@ def test_what_is_no_line_is_named_and_the_rest_is_read(remembering: Path) -> Non
     assert [change.after for change in subject(remembering, "archive").changes] == [
         "conflict-marker", "not-json", "torn",
     ]  # fmt: skip
-    assert "line 4: A merge left its marker here." in told(remembering, "archive")[0]
+    assert "line 4: This is a conflict marker of a merge." in told(remembering, "archive")[0]
     assert len(told(remembering, "ada")) == 1
 
 

@@ -17,7 +17,7 @@ from memkit.runtime.guard.core import Guard
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("enforcement: hard", "enforcement: soft", "! enforcement hard → soft: it warns, and stops nothing any more"),
+        ("enforcement: hard", "enforcement: soft", "! enforcement hard → soft: it only warns now and stops nothing"),
         ("effect: deny", "effect: ask", "! effect deny → ask"),
         ("[rm, shred]", "[rm]", "! loosened, matches fewer calls: “args.command, shell, program”: no longer “shred”"),
         ("[rm, shred]", "[rm, shred, dd]", "tightened, matches more calls: “args.command, shell, program”: now “dd”"),

@@ -102,7 +102,7 @@ def test_policies_that_do_not_load_stop_and_are_named(reviewed: Path, capsys: py
     put(reviewed, "policies/stop.yaml", "name: [")
     code, answer = reviewed_as(reviewed, capsys)
 
-    assert code == 1 and "policies do not load" in answer["data"]["reasons"][0]["message"]
+    assert code == 1 and "policies no longer load" in answer["data"]["reasons"][0]["message"]
     assert answer["data"]["verdicts"]["fault"].startswith("policies/stop.yaml")
 
     commit(reviewed)
@@ -122,7 +122,7 @@ def test_lines_taken_out_of_the_archive_stop(reviewed: Path, capsys: pytest.Capt
     put(reviewed, "archive/2026-11/w.jsonl", "")
     code, answer = reviewed_as(reviewed, capsys)
 
-    assert code == 1 and "taken out" in answer["data"]["summary"]
+    assert code == 1 and "removed" in answer["data"]["summary"]
 
 
 def test_what_needs_no_look_is_clear(reviewed: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,7 +209,7 @@ def test_a_comment_is_never_too_long(reviewed: Path, capsys: pytest.CaptureFixtu
     comment = capsys.readouterr().out
 
     assert len(comment) < LONGEST + 500
-    assert comment.endswith("The rest does not fit into a comment: `memkit review` shows it.\n")
+    assert comment.endswith("The rest does not fit in a comment: `memkit review` shows it.\n")
     assert comment.count("<details>") == comment.count("</details>")
 
 

@@ -51,7 +51,7 @@ def test_what_names_no_commit_is_bad_usage(reviewed: Path, span: str, capsys: py
 def test_a_folder_that_is_no_repository_has_no_sides(tmp_path: Path) -> None:
     """There is nothing to compare, and that is said."""
     (tmp_path / "memkit.yaml").write_text("name: x\nformat: 1\n")
-    with pytest.raises(EnvironmentFault, match="no git repository"):
+    with pytest.raises(EnvironmentFault, match="not in a git repository"):
         compare_commits(tmp_path)
 
 
@@ -96,7 +96,7 @@ def test_broken_files_on_either_side_are_described(reviewed: Path) -> None:
     put(reviewed, "policies/stop.yaml", POLICY.replace("deny\nmatch", "never\nmatch"))
     put(reviewed, "memkit.yaml", b"\xff\xfe\x00binary")
 
-    assert told(reviewed, "tea")[0].startswith("! cannot be used any more: line 2")
+    assert told(reviewed, "tea")[0].startswith("! can no longer be used: line 2")
     assert "line 6, column 9" in told(reviewed, "stop")[0]
     assert subject(reviewed, "memkit.yaml").status == "broken"
     commit(reviewed)
@@ -258,7 +258,7 @@ def test_the_envelope_has_its_shape(reviewed: Path, capsys: pytest.CaptureFixtur
     assert found.pop("changes") == [
         {
             "field": "enforcement", "kind": "weakened", "before": "hard", "after": "soft", "attention": True,
-            "id": None, "message": "enforcement hard → soft: it warns, and stops nothing any more",
+            "id": None, "message": "enforcement hard → soft: it only warns now and stops nothing",
         }
     ]  # fmt: skip
     assert found == {

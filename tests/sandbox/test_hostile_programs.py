@@ -153,7 +153,7 @@ def test_scratch_space_is_refused_where_it_cannot_be_bounded(monkeypatch: pytest
             "it could list the root folder",
         ),
         ("bare.seccomp.Filter.take_on = lambda self: None", "it could make a socket"),
-        ("bare.seccomp.Filter.take_on = refuse", "it could not be taken on"),
+        ("bare.seccomp.Filter.take_on = refuse", "it could not be applied"),
         ("bare.nursery.os.fork = refuse", "no process could be started to try it"),
     ],
 )

@@ -235,7 +235,7 @@ def test_another_system_is_refused_with_what_is_missing(monkeypatch: pytest.Monk
     """Where there is no Landlock nothing is run."""
     monkeypatch.setattr(sys, "platform", "darwin")
 
-    with pytest.raises(SandboxUnavailable, match="Landlock and seccomp are Linux's; this is darwin") as caught:
+    with pytest.raises(SandboxUnavailable, match="Landlock and seccomp need Linux; this is darwin") as caught:
         Sandbox()
 
     assert caught.value.exit_code == 3
@@ -385,7 +385,7 @@ def test_no_further_process_is_no_sandbox(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr("memkit.sandbox.sandbox._started", refuse)
 
-    with pytest.raises(SandboxUnavailable, match="this user may have no further process"):
+    with pytest.raises(SandboxUnavailable, match="this user may not start another process"):
         Sandbox()
 
     assert list(tmp_path.iterdir()) == []

@@ -133,9 +133,9 @@ def test_install_says_what_was_done(store: Path, tmp_path: Path, capsys: pytest.
         return capsys.readouterr().out.splitlines()[-1]
 
     assert last("--dry-run") == "Nothing was written: leave out --dry-run to write it." and not path.exists()
-    assert last() == f"Written to {path}: start cursor anew, and it starts the server by itself."
-    assert last() == last("--dry-run") == f"{path} says that already."
-    assert last("--remove") == f"Taken out of {path}: start cursor anew."
+    assert last() == f"Written to {path}: restart cursor, which then starts the server itself."
+    assert last() == last("--dry-run") == f"{path} is already up to date."
+    assert last("--remove") == f"Removed from {path}: restart cursor."
     assert last("--remove") == f"{path} has no entry for memkit."
 
 

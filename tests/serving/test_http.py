@@ -71,7 +71,7 @@ def test_a_token_that_calls_too_often_waits(store: Path, data: Data, http_server
 
     answers = [post(url, authorization=f"Bearer {busy}") for _ in range(25)]
 
-    assert answers[0][0] == 400 and answers[-1] == (429, "This token calls too often.\n")
+    assert answers[0][0] == 400 and answers[-1] == (429, "Too many requests with this token.\n")
     assert sum(status == 400 for status, _ in answers) in range(20, 25)
     assert post(url, authorization=f"Bearer {quiet}")[0] == 400
 
@@ -281,7 +281,7 @@ def test_a_token_says_whose_memory_it_is_and_what_may_be_done(
 
     assert [hit["user_id"] for hit in of_ada.structured_content["results"]] == ["ada"]
     assert [hit["user_id"] for hit in of_bob.structured_content["results"]] == ["bob"]
-    assert refused.is_error and "read and not write" in refused.content[0].text
+    assert refused.is_error and "read but not write" in refused.content[0].text
     assert held.structured_content["decision"] == "quarantined"
     assert "human" not in data("core", "show", "--user", "bob")["sections"]
     call(url, reviewer, [edit], era, Asked(True))

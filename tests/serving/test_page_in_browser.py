@@ -346,7 +346,7 @@ def test_two_tabs_and_an_end(browser: Chrome, running: Running) -> None:
     second = browser.current_window_handle
     browser.switch_to.window(first)
     click(browser, "Reject")
-    assert "waits no more" in browser.page_source
+    assert "is no longer pending" in browser.page_source
     click(browser, "Leave")
     assert browser.find_elements(By.ID, "key")
     browser.switch_to.window(second)

@@ -188,7 +188,7 @@ def test_a_learned_method_is_promoted(served: Served) -> None:
     answer = served.do("promote", id="errands/give_at_once")
 
     assert answer.status_code in (200, 409) and "Traceback" not in answer.text
-    assert ("is a method of" in answer.text) == ("give_at_once" in _domain(served.workspace.root))
+    assert ("is now a method of" in answer.text) == ("give_at_once" in _domain(served.workspace.root))
 
 
 def _domain(root: Path) -> str:

@@ -263,13 +263,13 @@ BAD = [
     ("memory_search", {"query": "tea", "k": 0}, "between 1 and 1000"),
     ("memory_search", {"query": "tea", "k": True}, "type integer"),
     ("memory_add", {"text": "x" * 5_000_000}, "65,536"),
-    ("core_edit", {"section": "persona", "old": "", "new": "You obey"}, "no section to edit"),
+    ("core_edit", {"section": "persona", "old": "", "new": "You obey"}, "not an editable section"),
     ("plan", {"task": "deliver book shop", "domain": "/etc/passwd"}, "cannot name a domain"),
     ("plan", {"task": "deliver (", "domain": "errands"}, ""),
     ("policy_check", {"tool": "bash", "args": "rm"}, "type object"),
     ("graph", {"from": "Anna"}, "both 'from' and 'to'"),
     ("graph", {"around": "Anna", "from": "Anna", "to": "Bob"}, "or nothing"),
-    ("graph", {"around": "Nobody"}, "Nothing that memory tells of is called 'Nobody'"),
+    ("graph", {"around": "Nobody"}, "Nothing in memory is called 'Nobody'"),
 ]
 
 

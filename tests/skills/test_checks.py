@@ -145,7 +145,7 @@ def test_a_change_of_meaning_needs_a_higher_version(greeting: Path, capsys: pyte
     change(greeting, "Say 'hello'.", "Say 'good morning'.")
     assert "--bump" in call(greeting, capsys, "commit", "greet", code=1)["diagnostics"][0]["message"]
     change(greeting, '\nversion: "1.0.0"', '\nversion: "0.9.0"')
-    assert "It only goes up" in call(greeting, capsys, "commit", "greet", code=1)["diagnostics"][0]["message"]
+    assert "Versions only go up" in call(greeting, capsys, "commit", "greet", code=1)["diagnostics"][0]["message"]
     change(greeting, '\nversion: "0.9.0"', '\nversion: "2.0.0"')
     assert call(greeting, capsys, "commit", "greet", "-m", "Be formal")["data"]["version"] == "2.0.0"
     assert git(greeting, "log", "-1", "--format=%s").strip() == "Change the skill greet to 2.0.0: Be formal"
@@ -157,7 +157,7 @@ def test_a_version_is_counted_up_once(greeting: Path, capsys: pytest.CaptureFixt
     assert call(greeting, capsys, "commit", "tea", "--bump", "patch")["data"]["version"] == "1.0.0"
     change(greeting, '\nversion: "1.0.0"', '\nversion: "1.1.0"')
     assert (
-        "Leave --bump out"
+        "Leave out --bump"
         in call(greeting, capsys, "commit", "greet", "--bump", "minor", code=2)["diagnostics"][0]["message"]
     )
     assert call(greeting, capsys, "commit", "greet")["data"]["version"] == "1.1.0"

@@ -104,7 +104,7 @@ def test_a_text_that_is_no_skill_cannot_be_compared(tea: Path) -> None:
     with pytest.raises(NegativeAnswer, match="not UTF-8"):
         compare_skill(tea, "tea")
     (tea / "skills" / "tea.yaml").write_text("name: tea\nstepz: [a]\n")
-    with pytest.raises(NegativeAnswer, match="no valid skill"):
+    with pytest.raises(NegativeAnswer, match="not a valid skill"):
         compare_skill(tea, "tea")
 
 
@@ -116,7 +116,7 @@ def test_what_is_not_there_is_named(tea: Path, tmp_path: Path) -> None:
         compare_skill(tea, "../tea")
     bare = tmp_path / "bare"
     (bare / "skills").mkdir(parents=True)
-    with pytest.raises(StoreFault, match="no git repository"):
+    with pytest.raises(StoreFault, match="not in a git repository"):
         compare_skill(bare, "tea")
 
 

@@ -156,7 +156,7 @@ def test_history_names_commits_and_versions_newest_first(store: Path) -> None:
 
 def test_without_git_there_is_no_history(tmp_path: Path) -> None:
     """A store that is no repository says so."""
-    with pytest.raises(StoreFault, match="no git repository"):
+    with pytest.raises(StoreFault, match="not in a git repository"):
         trace_file(tmp_path, SKILL, "tea")
 
 
@@ -193,7 +193,7 @@ def test_rollback_loses_nothing_that_is_in_no_commit(store: Path) -> None:
     changed = TEXT.format(version="3.0.0", step="Sing")
     (store / "skills" / "tea.yaml").write_text(changed)
 
-    with pytest.raises(NegativeAnswer, match="in no commit"):
+    with pytest.raises(NegativeAnswer, match="uncommitted changes"):
         roll_back_skill(store, "tea", "1.0.0")
     assert (store / "skills" / "tea.yaml").read_text() == changed
 
@@ -213,7 +213,7 @@ def test_rollback_to_a_text_that_is_no_skill_any_more_changes_nothing(store: Pat
     (store / "skills" / "tea.yaml").write_text(good.replace("2.0.0", "2.2.0"))
     git(store, "commit", "-qam", "Mended")
 
-    with pytest.raises(NegativeAnswer, match="no valid skill any more"):
+    with pytest.raises(NegativeAnswer, match="no longer a valid skill"):
         roll_back_skill(store, "tea", "2.1.0")
     assert load_skill(store / "skills" / "tea.yaml").version == "2.2.0"
 

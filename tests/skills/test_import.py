@@ -247,7 +247,7 @@ def test_a_name_for_memkit_that_does_not_fit_is_said(own: object) -> None:
 
     reading = skill_of(read_sheet(f"---\n{front}\n---\n\n## Steps\n\n1. Go.\n", "SKILL.md"), "tea")
 
-    assert reading.losses == ["metadata.memkit-name is not what 'tea' was written from, and is left out."]
+    assert reading.losses == ["metadata.memkit-name does not match 'tea' and is left out."]
 
 
 @settings(max_examples=100, deadline=None)
@@ -281,21 +281,21 @@ def test_a_skill_in_a_folder_of_another_name_keeps_its_own(
     told = answer(capsys, store, given_skill)
 
     assert told["data"]["name"] == "other-tools"
-    assert any("is in the folder 'pdf-tools'" in each["message"] for each in told["diagnostics"])
+    assert any("but its folder 'pdf-tools'" in each["message"] for each in told["diagnostics"])
     assert (store / "skills" / "other-tools.yaml").exists()
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"# Only a body\n", "begins with front matter"),
-        (b"", "begins with front matter"),
+        (b"# Only a body\n", "must start with front matter"),
+        (b"", "must start with front matter"),
         (b"---\nname: pdf-tools\n", "does not end"),
-        (b"---\n- a\n---\n", "no map of fields"),
+        (b"---\n- a\n---\n", "not a map of fields"),
         (b"---\nname: pdf-tools\n---\nGo.\n", "no description"),
-        (b"---\nname: pdf-tools\ndescription: [a]\n---\nGo.\n", "must describe in a text"),
+        (b"---\nname: pdf-tools\ndescription: [a]\n---\nGo.\n", "must have a text as description"),
         (b"---\nname: pdf-tools\ndescription: a: b\n---\n", "Quote a text"),
-        (b"---\nname: pdf-tools\nname: b\ndescription: d\n---\n", "SKILL.md:3:1: The key 'name' stands here twice"),
+        (b"---\nname: pdf-tools\nname: b\ndescription: d\n---\n", "SKILL.md:3:1: Duplicate key 'name'"),
         (b"---\nname: pdf-tools\ndescription: &a d\n---\n", "anchor"),
         (b"---\nname: pdf-tools\ndescription: \xff\n---\n", "SKILL.md:3: This is not UTF-8"),
         (b"---\nname: pdf-tools\ndescription: d\n---\nGo \x1b[31m\n", "control character"),
@@ -348,7 +348,7 @@ def test_links_are_not_followed_and_other_files_come_along(
     (given_skill / "SKILL.md").unlink()
     (given_skill / "SKILL.md").symlink_to(secret)
     assert "is a link" in answer(capsys, store, given_skill, code=2)["diagnostics"][0]["message"]
-    assert "holds no SKILL.md" in answer(capsys, store, tmp_path / "store", code=2)["diagnostics"][0]["message"]
+    assert "has no SKILL.md" in answer(capsys, store, tmp_path / "store", code=2)["diagnostics"][0]["message"]
     assert "There is no" in answer(capsys, store, tmp_path / "nothing", code=2)["diagnostics"][0]["message"]
 
 
@@ -400,7 +400,7 @@ def test_a_skill_of_the_store_is_never_replaced(
     git(store, "add", "-A")
     git(store, "commit", "-qm", "Mine")
 
-    assert "which was not imported" in answer(capsys, store, given_skill, code=2)["diagnostics"][0]["message"]
+    assert "and was not imported" in answer(capsys, store, given_skill, code=2)["diagnostics"][0]["message"]
     assert answer(capsys, store, given_skill, "--as", "their_pdf")["data"]["path"] == "skills/their_pdf.yaml"
     assert load_skill(store / "skills" / "pdf-tools.yaml").description == "Mine."
 
@@ -484,7 +484,7 @@ def test_edits_in_no_commit_are_not_mixed_with_an_update(
     path.write_text(path.read_text() + "# mine\n")
     (given_skill / "SKILL.md").write_text(FOREIGN.replace("Embed them.", "Embed all."))
 
-    assert "in no commit" in answer(capsys, store, given_skill, code=1)["diagnostics"][0]["message"]
+    assert "uncommitted changes" in answer(capsys, store, given_skill, code=1)["diagnostics"][0]["message"]
     assert path.read_text().endswith("# mine\n")
 
 

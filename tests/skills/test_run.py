@@ -129,7 +129,7 @@ def test_a_model_cannot_go_around_a_denied_call(
     [
         (["FAILED: there is no tea"], "failed", "there is no tea"),
         ([{"text": ""}], "failed", "the model gave no answer"),
-        ([], "failed", "a further one was asked for"),
+        ([], "failed", "another one was requested"),
         ([{"tool": "outbox", "args": {}}, "Sorry."], "failed", "'message' is missing"),
         ([{"tool": "outbox", "args": {}}, {"tool": "outbox", "args": {"message": "m"}}, "Sent."], "done", ""),
         ([{"tool": "outbx", "args": {"message": "m"}}, "Sent."], "failed", "Did you mean outbox?"),

@@ -82,8 +82,8 @@ def test_a_signature_by_a_known_key_is_enough(tmp_path: Path, signed: Path, key:
 
 @pytest.mark.parametrize(
     ("change", "told"),
-    [("edit", "differs"), ("add", "is not in"), ("remove", "is missing"), ("unsigned", "has no skill.oms.sig"), ("other", "none of the keys"),
-     ("garbage", "is no OpenSSF"), ("payload", "none of the keys")],
+    [("edit", "differs"), ("add", "is not in"), ("remove", "is missing"), ("unsigned", "has no skill.oms.sig"), ("other", "not made by any key"),
+     ("garbage", "is not an OpenSSF"), ("payload", "not made by any key")],
 )  # fmt: skip
 def test_any_change_is_named(
     tmp_path: Path, signed: Path, key: ec.EllipticCurvePrivateKey, change: str, told: str
@@ -123,7 +123,7 @@ def test_a_store_can_ask_for_a_signature(
     public(store / "keys.pem", ec.generate_private_key(ec.SECP256R1()))
 
     assert run(ask) == 1
-    assert "none of the keys" in capsys.readouterr().err
+    assert "not made by any key" in capsys.readouterr().err
     public(store / "keys.pem", key)
     assert run(ask) == 0
     (store / "keys.pem").write_text("no key")

@@ -47,14 +47,14 @@ def test_a_skill_is_read_into_a_value(store: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name: other\ndescription: d\nsteps: [a]\n", "bad.yaml:1:7: The skill is named 'other', and its file 'bad'"),
+        ("name: other\ndescription: d\nsteps: [a]\n", "bad.yaml:1:7: The skill is named 'other', but its file 'bad'"),
         ("name: bad\ndescription: d\n", "bad.yaml:1:1: The key 'steps' is missing."),
         ("name: bad\ndescription: d\nsteps: []\n", "bad.yaml:3:8: 'steps' must not be empty."),
         ("name: ../x\ndescription: d\nsteps: [a]\n", "bad.yaml:1:7: 'name' is '../x', which does not match"),
         ("name: bad\ndescripton: d\nsteps: [a]\n", "is missing"),
         ("name: bad\ndescription: d\nsteps: [a]\nversion: 1.0\n", "bad.yaml:4:10: 'version' must be a string"),
-        ("- a\n", "bad.yaml:1:1: The file must be a map, and is a list."),
-        ("", "bad.yaml:1:1: The file must be a map, and is empty."),
+        ("- a\n", "bad.yaml:1:1: The file must be a map, but is a list."),
+        ("", "bad.yaml:1:1: The file must be a map, but is empty."),
     ],
 )
 def test_a_wrong_skill_is_refused_with_its_place(tmp_path: Path, text: str, message: str) -> None:
@@ -161,7 +161,7 @@ def test_any_skill_exports_validly(skill: Skill, profile: str) -> None:
         ('name: "tea"\ndescription: "d"\nwhen_to_use: "x"\n', "does not know the fields when_to_use"),
         ('name: "tea"\ndescription: "d"\nmetadata: "x"\n', "map of strings"),
         ('name: "tea"\ndescription: [a]\n', "must be a string"),
-        ('name: "tea"\nname: "tea"\n', "stands here twice"),
+        ('name: "tea"\nname: "tea"\n', "Duplicate key 'name'"),
         ('name: "tea"\ndescription: "d"\ncompatibility: "' + "x" * 501 + '"\n', "at most 500"),
         ("- a\n", "not a map"),
     ],

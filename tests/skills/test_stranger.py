@@ -93,7 +93,7 @@ def test_a_package_goes_the_whole_way(tmp_path: Path, package: Path, capsys: pyt
     asked(capsys, "skill", "import", package, "--store", store, code=1)
     sign(package, ec.generate_private_key(ec.SECP256R1()))
     refused = asked(capsys, "skill", "import", package, "--store", store, code=1)
-    assert "made by none of the keys" in refused["diagnostics"][0]["message"]  # type: ignore[index]
+    assert "not made by any key" in refused["diagnostics"][0]["message"]  # type: ignore[index]
     sign(package, key)
     with zipfile.ZipFile(tmp_path / "tidy.zip", "w") as archive:
         for path, content in contents(package).items():

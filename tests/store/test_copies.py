@@ -19,7 +19,7 @@ def test_the_first_command_in_a_copy_says_so(store: Path, capsys: pytest.Capture
     capsys.readouterr()
 
     run(["memory", "list", *at, str(copy)])
-    assert "of another clone" in capsys.readouterr().err
+    assert "to another clone" in capsys.readouterr().err
     run(["memory", "add", "Ada likes cocoa", *at, str(copy)])
     run(["memory", "add", "Ada likes coffee", *at, str(store)])
     assert "clone" not in capsys.readouterr().err

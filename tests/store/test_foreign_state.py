@@ -307,7 +307,7 @@ def test_a_link_in_what_is_taken_over_is_refused(
     (sessions / "x.json").symlink_to(outside / ".bashrc")
 
     assert run(["sessions", "adopt", "--yes", "--store", str(store)]) == 2
-    assert "is no file" in capsys.readouterr().err
+    assert "is not a file" in capsys.readouterr().err
     assert not (state_folder(store) / "sessions").exists()
 
 
@@ -341,7 +341,7 @@ def test_without_the_key_everything_works_but_going_on(
         monkeypatch.setenv("MEMKIT_KEYS", str(store / "keys" if how == "inside" else tmp_path / "file" / "keys"))
 
     known, told = found(store, capsys)
-    assert not known and ("adopt" if how == "lost" else "Nothing of this machine's") in told
+    assert not known and ("adopt" if how == "lost" else "This machine's state") in told
     assert run(["memory", "add", "Ada likes tea", "--user", "ada", "--store", str(store)]) == 0
     assert run(["chat", "--user", "ada", "-p", "hi", "--store", str(store)]) == 0
     assert run(["doctor", "--store", str(store)]) in (0, 1)

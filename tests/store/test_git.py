@@ -120,7 +120,7 @@ def test_git_does_not_wait_for_a_pipe_below_for_ever(
     (repository.root / place).parent.joinpath("file").write_text("text\n")
     os.mkfifo(repository.root / place)
 
-    with pytest.raises(StoreFault, match=f"{place} is no file, and git waits for it"):
+    with pytest.raises(StoreFault, match=f"{place} is not a file, so git would block on it"):
         repository.run("add", "-A")
 
     (repository.root / place).unlink()

@@ -65,7 +65,7 @@ def test_setup_says_what_it_writes_and_can_be_taken_back(store: Path, capsys: py
     assert git(store, "status", "--porcelain") == ""
     capsys.readouterr()
     assert setup(store) == 0
-    assert capsys.readouterr().out == "Everything is set up already.\n"
+    assert capsys.readouterr().out == "Everything is already set up.\n"
     assert ((store / ".git/config").read_bytes(), info.read_bytes()) == after
 
     assert setup(store, "--remove") == 0
@@ -74,7 +74,7 @@ def test_setup_says_what_it_writes_and_can_be_taken_back(store: Path, capsys: py
     assert "union" in git(store, "check-attr", "merge", "--", SHARD)
     capsys.readouterr()
     assert setup(store, "--remove") == 0
-    assert capsys.readouterr().out == "Nothing to take back.\n"
+    assert capsys.readouterr().out == "Nothing to remove.\n"
 
 
 def test_setup_leaves_no_empty_file_behind(store: Path) -> None:
@@ -102,7 +102,7 @@ def test_setup_needs_a_repository(store: Path, capsys: pytest.CaptureFixture[str
     (store / ".git").rename(store / "elsewhere")
 
     assert setup(store) == 3
-    assert "no git repository" in capsys.readouterr().err
+    assert "not in a git repository" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("folder", ["inside", 'a project [old] "x"\\y', "#notes", "ü b"])

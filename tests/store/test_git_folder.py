@@ -81,7 +81,7 @@ def test_pipes_in_the_place_of_gits_files_are_not_waited_for(place: str, project
 
     assert known is None or (known.branch, known.head_id) == (None, None)
     if known is not None:
-        with pytest.raises(StoreFault, match="is no file and no folder"):
+        with pytest.raises(StoreFault, match="is neither a file nor a folder"):
             Git(project).run("status")
 
 

@@ -80,7 +80,7 @@ def test_the_lock_of_somebody_else_stays_and_is_named(
         os.utime(folder / git.BUSY_FILE, (long_ago, long_ago))
     (folder / "index.lock").touch()
 
-    with pytest.raises(EnvironmentFault, match=r"\.git/index\.lock is there: another git is at work"):
+    with pytest.raises(EnvironmentFault, match=r"\.git/index\.lock exists: another git process is running"):
         repository.commit("Two", ["a"])
 
     (folder / "index.lock").unlink()

@@ -54,19 +54,19 @@ def test_a_tree_is_read_as_it_was_committed(objects: GitObjects) -> None:
 @pytest.mark.parametrize("name", ["", "nowhere", "--all", "-h", "--output=x", "HEAD\0", "HEAD:other", "a b", "@{-1}"])
 def test_what_names_no_commit_is_bad_usage(name: str, objects: GitObjects) -> None:
     """An unknown name, an option and a hidden end of text are refused in one line."""
-    with pytest.raises(UsageError, match="names no commit"):
+    with pytest.raises(UsageError, match="does not name a commit"):
         objects.commit_id(name)
 
 
 def test_without_a_repository_there_are_no_commits(tmp_path: Path) -> None:
     """A store that is no repository cannot serve."""
-    with pytest.raises(EnvironmentFault, match="no git repository"):
+    with pytest.raises(EnvironmentFault, match="not in a git repository"):
         GitObjects(Git(tmp_path)).commit_id("HEAD")
 
 
 def test_a_blob_that_is_not_there_is_a_damaged_repository(objects: GitObjects) -> None:
     """A missing object is named."""
-    with pytest.raises(EnvironmentFault, match="not in the repository"):
+    with pytest.raises(EnvironmentFault, match="missing from the repository"):
         objects.read_many(["0" * 39 + "1"])
 
 
@@ -96,7 +96,7 @@ def test_a_branch_that_moved_or_is_checked_out_is_refused(objects: GitObjects) -
     parent = objects.commit_id("HEAD")
     made = objects.commit("ideas", {"a": b"x"}, "A", parent=parent)
 
-    with pytest.raises(EnvironmentFault, match="ends with another commit"):
+    with pytest.raises(EnvironmentFault, match="already exists with another commit"):
         objects.commit("ideas", {"b": b"x"}, "B", parent=parent)
     with pytest.raises(UsageError, match="checked out"):
         objects.commit("main", {"b": b"x"}, "B", parent=parent)

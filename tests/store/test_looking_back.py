@@ -113,7 +113,7 @@ def test_an_unknown_commit_is_bad_usage(name: str, memkit: Memkit, capsys: pytes
     for command in (["memory", "search", "tea", *USER], ["memory", "list"], ["core", "show", *USER]):
         assert run([*command, f"--at={name}", "--store", str(memkit.store)]) == 2
         said = capsys.readouterr().err
-        assert "names no commit" in said and said.count("\n") == 1
+        assert "does not name a commit" in said and said.count("\n") == 1
 
 
 def test_without_a_repository_nobody_can_look_back(memkit: Memkit) -> None:

@@ -206,9 +206,9 @@ def test_a_version_that_no_longer_validates_is_refused_with_the_reason(
     git(repository, "commit", "-qam", "Mended")
 
     assert rollback(repository, kind, "2.1.0") == 1
-    assert f"is no valid {kind} any more" in capsys.readouterr().out
+    assert f"is no longer a valid {kind}" in capsys.readouterr().out
     assert rollback(repository, kind, broken) == 1
-    assert "does not load any more" in capsys.readouterr().out
+    assert "no longer loads" in capsys.readouterr().out
     assert path.read_text() == good and git(repository, "status", "--porcelain") == ""
 
 

@@ -198,7 +198,7 @@ def test_a_commit_buries_nothing(store: Path, memkit: Memkit) -> None:
 
     code, envelope, _ = memkit("commit")
 
-    assert code == 3 and "would bury it" in envelope["diagnostics"][0]["message"]
+    assert code == 3 and "would hide it" in envelope["diagnostics"][0]["message"]
     assert "tampered" in codes(envelope)
 
 
@@ -628,7 +628,7 @@ def test_shards_that_nobody_could_judge_are_looked_at(store: Path, memkit: Memki
 
     _, envelope, _ = memkit("review", "HEAD~1..HEAD")
 
-    assert envelope["data"]["level"] == "look" and "nobody could judge" in envelope["data"]["summary"]
+    assert envelope["data"]["level"] == "look" and "could not be checked" in envelope["data"]["summary"]
 
 
 @pytest.mark.parametrize("cut", [False, True], ids=["tampered", "missing"])
@@ -675,7 +675,7 @@ CACHE = pytest.mark.parametrize("cache", ["kept", "deleted"])
 @CACHE
 @pytest.mark.parametrize("now", ['"granted":true', None], ids=["edited", "removed"])
 def test_a_withdrawal_of_consent_outlives_its_line(store: Path, memkit: Memkit, now: str | None, cache: str) -> None:
-    """What git has of it counts, and that is said; who grants again is believed."""
+    """The version in git counts, and that is said; who grants again is believed."""
     for word in ("grant", "withdraw"):
         assert memkit("consent", word, *USER)[0] == 0
     remember(memkit, TEXTS[0])
@@ -686,7 +686,7 @@ def test_a_withdrawal_of_consent_outlives_its_line(store: Path, memkit: Memkit, 
     code, envelope, messages = memkit("consent", "list")
 
     assert code == 0 and [one["granted"] for one in envelope["data"]["consents"]] == [False]
-    assert "What git has of it counts" in messages
+    assert "The version in git counts" in messages
     memkit("consent", "grant", *USER)
     assert [one["granted"] for one in memkit("consent", "list")[1]["data"]["consents"]] == [True]
 
@@ -722,7 +722,7 @@ def test_what_no_commit_has_is_held_back_by_what_it_names(store: Path, memkit: M
 
     _, envelope, messages = memkit("memory", "search", "Lisbon", *USER)
 
-    assert not envelope["data"]["results"] and "held back" in messages
+    assert not envelope["data"]["results"] and "is withheld until" in messages
     assert memkit("memory", "add", TEXTS[0], *USER)[1]["data"]["decision"] == "refused"
 
 
@@ -742,5 +742,5 @@ def test_what_was_superseded_stays_so_without_its_successor(
     _, envelope, messages = memkit("memory", "list", *USER)
 
     assert [record["text"] for record in envelope["data"]["records"]] == [TEXTS[2]]
-    assert "held back" in messages
+    assert "is withheld until" in messages
     assert memkit("fsck", "--fix")[0] in (0, 1)

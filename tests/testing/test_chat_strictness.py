@@ -178,7 +178,7 @@ BROKEN_SCRIPTS: dict[str, tuple[Any, str]] = {
     "a mapping": ({"text": "x"}, "a list of answers"),
     "a text": ("hello", "a list of answers"),
     "unknown key": ([{"txt": "x"}], "Did you mean 'text'"),
-    "says nothing": ([{}], "says nothing"),
+    "says nothing": ([{}], "is empty"),
     "a number": ([1], "answer 1 is int"),
     "mixed": (["x", {"when": "a", "reply": "b"}], "not both"),
     "bad pattern": ([{"when": "(", "reply": "b"}], "rule 1: `when` is not a regular expression"),

@@ -105,7 +105,7 @@ def test_a_program_finds_the_server_by_its_environment_and_gives_the_exit_code(t
     assert (done.returncode, done.stdout) == (4, "Hello\n")
     assert done.stderr.splitlines() == [
         "POST /v1/chat/completions 200",
-        f"Answers of {script} that nobody asked for: 1.",
+        f"Answers in {script} that were never requested: 1.",
     ]
 
 

@@ -58,7 +58,7 @@ def test_a_yes_holds_until_something_changes(foreign: Path, mark: Path) -> None:
     (foreign / "tools/words.sh").write_text("WORD=other\n")
     child = talk("chat", "-p", "hello")
     child.expect("Trust it")
-    assert "Changed since you trusted it last: file tools/words.sh." in child.before
+    assert "Changed since you last trusted it: file tools/words.sh." in child.before
     child.send("\r")
     assert left(child)[1] == 3
 

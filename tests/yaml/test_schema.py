@@ -25,27 +25,27 @@ def messages(data: Any, schema: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("schema", "good", "bad", "message"),
     [
-        ({"type": "string"}, "a", 1, "The file must be a string, and is a whole number. Put it in quotes."),
-        ({"type": "string"}, "a", [], "The file must be a string, and is a list."),
-        ({"type": ["integer", "null"]}, None, "1", "The file must be a whole number or empty, and is a string."),
-        ({"type": "integer"}, 1, True, "The file must be a whole number, and is true or false."),
-        ({"type": "number"}, 1.5, "x", "The file must be a number, and is a string."),
+        ({"type": "string"}, "a", 1, "The file must be a string, but is a whole number. Put it in quotes."),
+        ({"type": "string"}, "a", [], "The file must be a string, but is a list."),
+        ({"type": ["integer", "null"]}, None, "1", "The file must be a whole number or empty, but is a string."),
+        ({"type": "integer"}, 1, True, "The file must be a whole number, but is true or false."),
+        ({"type": "number"}, 1.5, "x", "The file must be a number, but is a string."),
         ({"enum": ["deny", "ask"]}, "ask", "dney", "The file must be 'deny' or 'ask'. Did you mean 'deny'?"),
         ({"enum": [1]}, 1, True, "The file must be 1."),
         ({"const": "x"}, "x", "y", "The file must be 'x'."),
         ({"pattern": "^[a-z]+$"}, "abc", "abc\n", "The file is 'abc\\n', which does not match ^[a-z]+$."),
         ({"minLength": 1}, "a", "", "The file must not be empty."),
-        ({"maxLength": 2}, "ab", "abc", "The file must have at most 2 characters, and has 3."),
-        ({"minItems": 2}, [1, 2], [1], "The file must have at least 2 items, and has 1."),
-        ({"maxItems": 1}, [1], [1, 2], "The file must have at most 1 items, and has 2."),
+        ({"maxLength": 2}, "ab", "abc", "The file must have at most 2 characters, but has 3."),
+        ({"minItems": 2}, [1, 2], [1], "The file must have at least 2 items, but has 1."),
+        ({"maxItems": 1}, [1], [1, 2], "The file must have at most 1 items, but has 2."),
         ({"minProperties": 1}, {"a": 1}, {}, "The file must not be empty."),
-        ({"maxProperties": 1}, {"a": 1}, {"a": 1, "b": 1}, "The file must have at most 1 keys, and has 2."),
+        ({"maxProperties": 1}, {"a": 1}, {"a": 1, "b": 1}, "The file must have at most 1 keys, but has 2."),
         ({"uniqueItems": True}, [1, 2], [1, 1], "The file has 1 twice."),
-        ({"minimum": 0}, 0, -1, "The file must be at least 0, and is -1."),
-        ({"maximum": 1}, 1, 1.5, "The file must be at most 1, and is 1.5."),
+        ({"minimum": 0}, 0, -1, "The file must be at least 0, but is -1."),
+        ({"maximum": 1}, 1, 1.5, "The file must be at most 1, but is 1.5."),
         ({"required": ["a"]}, {"a": 1}, {}, "The key 'a' is missing."),
-        ({"items": {"type": "string"}}, ["a"], [1], "'[0]' must be a string, and is a whole number. Put it in quotes."),
-        ({"additionalProperties": {"type": "string"}}, {"a": "b"}, {"a": []}, "'a' must be a string, and is a list."),
+        ({"items": {"type": "string"}}, ["a"], [1], "'[0]' must be a string, but is a whole number. Put it in quotes."),
+        ({"additionalProperties": {"type": "string"}}, {"a": "b"}, {"a": []}, "'a' must be a string, but is a list."),
         (
             {"propertyNames": {"pattern": "^[a-z]$"}},
             {"a": 1},
@@ -91,7 +91,7 @@ def test_a_choice_reports_the_branch_that_was_meant() -> None:
     }
     schema = {"anyOf": [{"type": "string"}, regex, sql]}
 
-    assert messages({"regex": 1}, schema) == ["'regex' must be a string, and is a whole number. Put it in quotes."]
+    assert messages({"regex": 1}, schema) == ["'regex' must be a string, but is a whole number. Put it in quotes."]
     assert messages({"regx": 1}, schema) == ["The file must be a string, a map or a map."]
 
 

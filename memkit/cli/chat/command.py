@@ -68,12 +68,12 @@ def chat(
     if events and not (jsonl or front.json):
         raise UsageError("--events prints lines of JSON: add --json or --jsonl.")
     if jsonl and prompt is not None:
-        raise UsageError("-p is one turn and --jsonl as many as there are lines. Give one of them.")
+        raise UsageError("-p runs one turn, --jsonl one per line. Give one of them.")
     if heartbeat and (jsonl or prompt is not None):
-        raise UsageError("--heartbeat answers nobody. Leave out -p and --jsonl.")
+        raise UsageError("--heartbeat takes no message. Leave out -p and --jsonl.")
     is_talk = not (jsonl or front.json or heartbeat or prompt is not None) and sys.stdin.isatty()
     if is_talk and front.no_input:
-        raise UsageError("With --no-input nobody is asked what to say: add -p TEXT, or use a pipe.")
+        raise UsageError("--no-input cannot prompt for a message: add -p TEXT, or pipe one in.")
     workspace = front.workspace
     user = user or workspace.settings["user"]
     options = SessionOptions(**begun)
@@ -190,7 +190,7 @@ def answer(conversation: TerminalConversation, text: str, listen: Outlet | None 
         OSError: A stream that displays the turn failed; the turn itself is complete.
     """
     if not text.strip():
-        raise UsageError("There is nothing to answer. Say something: memkit chat -p TEXT.")
+        raise UsageError("The message is empty. Give one: memkit chat -p TEXT.")
     if is_slash(text):
         from memkit.cli.chat.slash import run_slash
 
@@ -241,8 +241,8 @@ def _asked_of_the_program(conversation: TerminalConversation, message: str) -> d
 
 COPIED = "/export"
 """The command whose lines are JSON that somebody may copy."""
-HINT = "Ctrl-C again leaves, and so does Ctrl-D."
-KEPT = f"Interrupted; what was said so far stays. {HINT}"
+HINT = "Press Ctrl-C again or Ctrl-D to leave."
+KEPT = f"Interrupted; the conversation so far is kept. {HINT}"
 
 
 def talk(front: Front, conversation: TerminalConversation, page: Page, leaving: Leaving) -> None:
@@ -322,7 +322,7 @@ def _read(
 
 MOST = 1_000_000
 """The most characters in one message."""
-TOO_LONG = f"A message may have {MOST:,} characters, and this one has more. Nothing of it was answered."
+TOO_LONG = f"The message is longer than {MOST:,} characters. It was not answered."
 
 
 def answer_lines(conversation: TerminalConversation) -> None:

@@ -38,13 +38,13 @@ from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.use_cases.open_chat import NOBODY, last_session
 from memkit.workspace import Workspace
 
-NO_USER = "Nobody is named, so nothing is stored or recalled for later: give --user, or set MEMKIT_USER."
+NO_USER = "No user is set, so nothing is stored or recalled: give --user, or set MEMKIT_USER."
 NO_CONSENT = 'Nothing is stored for later until {user} agrees: say "yes, you may remember", or use --consent.'
 COUNTED = 100
 """The most records that are counted."""
 LOOKED_AT = 2000
 """The most records compared when a conversation begins; 'memkit memory list --open' compares all."""
-OFF_RECORD = "Memory is read, and nothing of what is said now is kept."
+OFF_RECORD = "Memory is read, and nothing from this conversation is kept."
 
 
 @dataclass
@@ -82,13 +82,13 @@ class TerminalConversation:
     def opening_line(self) -> str:
         """Return the opening line: who answers, for whom, and how much is remembered."""
         agent = self.agent
-        whom = one_line(self.user, 60) if self.user else "somebody without a name"
+        whom = one_line(self.user, 60) if self.user else "an unnamed user"
         who = f"{introduced(agent.model)} answers {whom}."
         if not (agent.setting.remembers and agent.setting.long_term):
             return f"{who} Nothing is remembered."
         held = len(self.workspace.archive.newest(self.user, COUNTED))
         count = f"{COUNTED} or more records" if held >= COUNTED else counted(held, "record")
-        more = "what you tell is added" if agent.may_remember() else "what you say now is not"
+        more = "what you say is added" if agent.may_remember() else "what you say now is not"
         return f"{who} Remembered: {count}; {more}."
 
     def damage(self) -> list[Diagnostic]:
@@ -112,7 +112,7 @@ class TerminalConversation:
 
             notes = [diagnostic("strangers", STRANGERS, severity="info")]
         if asked := self.workspace.archive.open_questions(user_id=self.user, most=LOOKED_AT):
-            count = "1 question stands" if len(asked) == 1 else f"{len(asked):,} questions stand"
+            count = "1 question is" if len(asked) == 1 else f"{len(asked):,} questions are"
             message = f"{count} open about what is remembered of you. /memory shows what it is about."
             notes.append(diagnostic("open_questions", message, severity="info"))
         return notes
@@ -144,7 +144,7 @@ class TerminalConversation:
             return
         for one in kept:
             self.changed = True
-            what = "kept of what you said" if one["decision"] != "quarantined" else "set aside of what you said"
+            what = "kept from what you said" if one["decision"] != "quarantined" else "set aside from what you said"
             front.note(fitted(f"({what}: “{one_line(str(one['text']), 160)}” [{one['id']}])"))
 
     def commit(self) -> None:
@@ -248,7 +248,7 @@ class Outcomes:
         forget_typed_ahead()
         args: dict[str, Any] = {"arguments": call.args} if isinstance(call.args, str) else dict(call.args)
         shown, _ = call_lines(args)
-        told = f"{one_line(call.name)} had begun when the program was cut off. Nobody knows whether it was done."
+        told = f"{one_line(call.name)} was running when memkit was interrupted. It may or may not have finished."
         text = f"{fitted(told)}\n{shown}"
         try:
             while True:
@@ -257,7 +257,7 @@ class Outcomes:
                     return ANSWERS[answer]
                 text = "Please answer with one of these letters.\n"
         except (KeyboardInterrupt, EOFError):
-            raise TurnLeft("The turn stays unfinished. You are asked again when the session goes on.") from None
+            raise TurnLeft("The turn stays unfinished. You will be asked again when the session resumes.") from None
 
 
 # Which session a chat continues or begins, and whether anything of it is kept.
@@ -320,9 +320,9 @@ class SessionOptions(NamedTuple):
                 "Give either --session or -c, -r or --fork. Only --fork takes --session too, as the id of the new one."
             )
         if self.no_memory and (self.incognito or self.needs_user):
-            raise UsageError("--no-memory knows no session and nothing of before: leave out the other option.")
+            raise UsageError("--no-memory has no session to continue: leave out the other option.")
         if consents and (self.incognito or self.no_memory):
-            raise UsageError("Consent is written down, and this conversation writes nothing: leave out --consent.")
+            raise UsageError("This conversation writes nothing, so it cannot record consent: leave out --consent.")
         if self.session is not None:
             _require_id(self.session)
         if user is None and (self.needs_user or consents):
@@ -360,15 +360,15 @@ def _require_id(session: str) -> None:
         UsageError: It is empty, longer than ``LONGEST_ID``, or not one line of visible characters.
     """
     if not session.strip():
-        raise UsageError("A session's id is not empty. Leave out --session for a new one.")
+        raise UsageError("The session id is empty. Leave out --session for a new session.")
     if len(session) > LONGEST_ID or any(map(is_unsafe, session)) or "\n" in session or "\t" in session:
-        raise UsageError(f"A session's id is one line of 1 to {LONGEST_ID} visible characters, not {session!r:.90}.")
+        raise UsageError(f"A session id is one line of 1 to {LONGEST_ID} visible characters, not {session!r:.90}.")
 
 
 def _picked(front: Front, user: str, agent: str | None) -> str:
     """Let the person choose the session."""
     if not (front.interactive and sys.stdout.isatty()):
-        raise UsageError("Nobody can choose from a list here: name a session with --session, or take the last with -c.")
+        raise UsageError("Cannot show a list of sessions here: name one with --session, or continue the last with -c.")
     last_session(front.workspace, user, agent)
     cards = [card for card in front.workspace.session_book.of(user) if card.agent_id == agent]
     if is_able_terminal():

@@ -55,7 +55,7 @@ def undo(conversation: TerminalConversation, argument: str) -> str:
         which = "this session" if undone.turn is None else f"turn {undone.turn}"
         return f"Nothing to undo: {which} wrote nothing."
     if undone.before:
-        return f"Nothing to undo: what turn {undone.turn} wrote was taken back already. Tell it again to have it back."
+        return f"Nothing to undo: turn {undone.turn} was already undone. Say it again to restore it."
     conversation.changed = True
     conversation.agent.reload_core()
     core = conversation.agent.main.core
@@ -64,9 +64,10 @@ def undo(conversation: TerminalConversation, argument: str) -> str:
         f"Undone: core memory, {name} reads {one_line(core.get(name) or 'nothing', 100)}" for name in undone.sections
     ]
     lines += [
-        f"Undone: a new text of core memory, {name}, waits no more; it reads as it did." for name in undone.withdrawn
+        f"Undone: the pending edit of core memory, {name}, is withdrawn; its text is unchanged."
+        for name in undone.withdrawn
     ]
-    lines += [f"Undone: that you said again [{record.id}] {one_line(record.text, 80)}" for record in undone.evidence]
+    lines += [f"Undone: your confirmation of [{record.id}] {one_line(record.text, 80)}" for record in undone.evidence]
     lines += [f"Remembered again: [{record.id}] {one_line(record.text, 80)}" for record in undone.remembered]
     return "\n".join(lines)
 
@@ -74,26 +75,26 @@ def undo(conversation: TerminalConversation, argument: str) -> str:
 def approve(conversation: TerminalConversation, argument: str) -> str:
     """Release what waits for a person: a record, an edit of core memory, or an agent's request to change a record."""
     if not argument:
-        raise UsageError("/approve needs the id of what waits: /approve ID.")
+        raise UsageError("/approve needs the id of a pending item: /approve ID.")
     require_person("/approve")
     standing = mark_entry(conversation.workspace, "approve", argument, user=conversation.user)
     conversation.changed = True
     conversation.agent.reload_core()
-    outdated = f" {standing.outdated} was edited since and says something else." if standing.outdated else ""
-    return f"Approved: [{one_line(argument)}], which is {standing.status} now.{outdated}"
+    outdated = f" {standing.outdated} has been edited since and no longer says this." if standing.outdated else ""
+    return f"Approved: [{one_line(argument)}], now {standing.status}.{outdated}"
 
 
 def clean(conversation: TerminalConversation, _argument: str) -> str:
     """Remove outside content, and whatever was made of it, from the conversation."""
     left = conversation.agent.clean()
-    return f"Clean: {left} messages left the conversation. They stay findable, and mark what finds them."
+    return f"Clean: {left} messages left the conversation. They can still be found, and taint what uses them."
 
 
 def _number(argument: str, command: str) -> int | None:
     if not argument:
         return None
     if not (argument.isascii() and argument.isdigit() and len(argument) < 10):
-        raise UsageError(f"{command} takes the number of a turn, and {one_line(argument, 40)} is none.")
+        raise UsageError(f"{command} takes a turn number; {one_line(argument, 40)} is not one.")
     return int(argument)
 
 
@@ -126,7 +127,7 @@ def _search(search: Mapping[str, Any], named: Named) -> Iterator[str]:
     lost = search["candidates"] or ()
     yield from (f"  lost: {named(loser['id'])} ({loser['reason']})" for loser in lost[:SHOWN])
     if len(lost) > SHOWN:
-        yield f"  and {len(lost) - SHOWN} more that lost"
+        yield f"  and {len(lost) - SHOWN} more not chosen"
 
 
 def _asked(query: str | None) -> str:
@@ -155,7 +156,7 @@ def _way(choice: Mapping[str, Any] | None, outcome: str) -> Iterator[str]:
 
 def _verdict(event: Mapping[str, Any]) -> Iterator[str]:
     if not event["policies"]:
-        yield f"no policy had anything against {event['tool']}"
+        yield f"no policy objected to {event['tool']}"
     for found in event["policies"]:
         yield f"policy {found['name']} decided {found['decision']} on {event['tool']}: {one_line(found['reason'], 160)}"
 
@@ -171,7 +172,7 @@ def show_memory(conversation: TerminalConversation, argument: str) -> str:
     if argument in ("off", "on"):
         was_off = conversation.agent.is_off_record
         conversation.agent.switch_memory(on=argument == "on")
-        return OFF_RECORD if argument == "off" else ON_AGAIN if was_off else "Memory was not off."
+        return OFF_RECORD if argument == "off" else ON_AGAIN if was_off else "Memory is already on."
     if argument:
         return _record(conversation, argument)
     records = conversation.workspace.archive.records(user_id=conversation.user)
@@ -196,7 +197,7 @@ def _open(conversation: TerminalConversation) -> Iterator[str]:
         ids = " or ".join(f"[{one_line(id)}]" for id in question.ids)
         yield f"open: {question.why} {ids} Which holds: memkit memory resolve ID --holds [--since DATE]"
     for one in archive.waiting(user_id=user)[:SHOWN]:
-        yield f"waits: [{one_line(one.id)}] {one.kind}: {one_line(one.text, 100)} Let it be: /approve ID"
+        yield f"waits: [{one_line(one.id)}] {one.kind}: {one_line(one.text, 100)} Approve it: /approve ID"
 
 
 def records_of(conversation: TerminalConversation) -> Iterable[tuple[str, str]]:
@@ -240,17 +241,17 @@ def export(conversation: TerminalConversation, argument: str) -> str:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")
     except FileExistsError:
-        raise UsageError(f"{path} exists already, and stays as it is. Name another file.") from None
+        raise UsageError(f"{path} already exists and was left unchanged. Name another file.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from error
     wrote = f"Wrote {len(turns)} turn{'' if len(turns) == 1 else 's'} of this session to {path}."
-    return f"{wrote} Everything that is held on you: memkit memory export --user {shlex.quote(conversation.user)}"
+    return f"{wrote} All your data: memkit memory export --user {shlex.quote(conversation.user)}"
 
 
 def _record(conversation: TerminalConversation, record_id: str) -> str:
     stored = conversation.workspace.archive.get(record_id, user_id=conversation.user)
     if stored is None:
-        raise NotFound(f"There is no record {one_line(record_id, 60)} of yours. /memory lists them.")
+        raise NotFound(f"You have no record {one_line(record_id, 60)}. /memory lists yours.")
     record = stored.record
     said = ", ".join(f"{name} {value}" for name, value in _facts(record.to_data()))
     history = [
@@ -288,7 +289,7 @@ def show_context(conversation: TerminalConversation, _argument: str) -> str:
 def show_task(conversation: TerminalConversation, _argument: str) -> str:
     """Return the current task: what is done, wanted and decided, and what comes next."""
     working = working_lines(conversation.agent.tasks.working)
-    return "\n".join(one_line(line, 160) for line in working) or "No task is at hand."
+    return "\n".join(one_line(line, 160) for line in working) or "No current task."
 
 
 def meter(name: str, tokens: int, budget: int) -> str:
@@ -314,7 +315,7 @@ def cost(usage: Mapping[str, int]) -> str:
 
 
 def _cost(who: str, usage: Mapping[str, int]) -> str:
-    again = f" ({usage['retries']} more after a fault)" if usage.get("retries") else ""
+    again = f" ({usage['retries']} more after an error)" if usage.get("retries") else ""
     cached = f" ({usage['cached']:,} from its cache)" if usage.get("cached") else ""
     said = f"{who} was asked {_times(usage['requests'])}{again}: {usage['input']:,} tokens in{cached}, "
     guessed = usage.get("estimated", 0)

@@ -72,7 +72,7 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
     data: dict[str, Any] = {"user_id": owner, "out": str(out) if out else None}
     if out is not None:
         if not force and os.path.lexists(out):
-            raise UsageError(f"{out} exists already, and stays as it is. Name another file, or add --force.")
+            raise UsageError(f"{out} already exists and was left unchanged. Name another file, or add --force.")
         with whole_file(out) as file:
             file.writelines(f"{line}\n".encode() for line in lines)
         WrittenPlaces(workspace.root).note("export", out)
@@ -127,14 +127,14 @@ def import_command(
     if mine or restore:
         require_person(f"'memkit memory import {'--mine' if mine else '--restore'}'")
     elif front.interactive and not dry_run:
-        mine = click.confirm("Are these memories your own, with nothing in them that others wrote?", err=True)
+        mine = click.confirm("Are these memories all your own, with nothing written by others?", err=True)
     workspace = front.workspace
     with _source(file) as source:
         if restore:
             if executor:
-                raise UsageError("--restore writes one user's lines as they are: there is nothing for an executor.")
+                raise UsageError("--restore writes one user's lines unchanged, so there is no work for an executor.")
             if format_name not in (None, "memkit"):
-                raise UsageError("--restore brings back an export of memkit: it goes with --format memkit alone.")
+                raise UsageError("--restore reads memkit's own exports: it works only with --format memkit.")
             _report_restored(front, restore_memory(workspace, source, user=user, dry_run=dry_run), dry_run=dry_run)
         wishes = Wishes(
             user=user,
@@ -163,7 +163,7 @@ def import_command(
 def _shown_format(front: Front, source: ImportSource) -> str:
     found = format_of(source)
     if not front.json:
-        front.note(f"{source.name} is read as {found}; --format says otherwise.")
+        front.note(f"Reading {source.name} as {found}; use --format to change that.")
     return found
 
 
@@ -242,11 +242,11 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
     findings = [_finding(unfit) for unfit in imported.refused]
     batches = [imported.batch] if counts["admitted"] and not imported.mine and not dry_run else []
     for batch in (*batches, *(one for one in imported.earlier if one not in batches)):
-        what = "them" if batch == imported.batch else "what was here already"
-        lines.append(f"Recall leaves {what} out until a person says: memkit memory approve --batch {one_line(batch)}")
+        what = "them" if batch == imported.batch else "what was already here"
+        lines.append(f"Recall leaves {what} out until a person runs: memkit memory approve --batch {one_line(batch)}")
     if not imported.total:
-        lines = ["The file holds no memories.", *lines[1:]]
-        findings.append(diagnostic("empty", "The file holds no memories."))
+        lines = ["The file contains no memories.", *lines[1:]]
+        findings.append(diagnostic("empty", "The file contains no memories."))
     ok = bool(imported.total) and not counts["refused"] and not counts["quarantined"]
     front.answer(data, lines, ok=ok, diagnostics=findings)
 
@@ -264,14 +264,14 @@ def _report_restored(front: Front, restored: Restored, *, dry_run: bool) -> None
     }
     if restored.refused:
         lines = [
-            f"Nothing was restored: {counted(len(restored.refused), 'line')} may not come.",
+            f"Nothing was restored: {counted(len(restored.refused), 'line')} cannot be accepted.",
             *_refused_lines(restored.refused),
-            "Restore into a store that holds nothing on this user; or leave out --restore, and the gate judges each.",
+            "Restore into a store without data on this user, or leave out --restore to let the gate judge each line.",
         ]
         front.answer(data, lines, ok=False, diagnostics=[_finding(unfit) for unfit in restored.refused])
-    said = "Every line may come; nothing was written." if dry_run else f"Restored {_listed(restored.counts)}"
+    said = "Every line would be accepted; nothing was written." if dry_run else f"Restored {_listed(restored.counts)}"
     known = (
-        f" {restored.here:,} of its records and events {'was' if restored.here == 1 else 'were'} here already."
+        f" {restored.here:,} of its records and events {'was' if restored.here == 1 else 'were'} already here."
         if restored.here
         else ""
     )
@@ -283,7 +283,7 @@ def _refused_lines(refused: list[Unfit]) -> list[str]:
         f"  line {unfit.line}: {reason.code}: {reason.message}" for unfit in refused[:SHOWN] for reason in unfit.reasons
     ]
     more = len(refused) - SHOWN
-    return [*lines, f"  … and {more:,} more: --json has all of them."] if more > 0 else lines
+    return [*lines, f"  … and {more:,} more: --json lists them all."] if more > 0 else lines
 
 
 def _passed_lines(passed: Iterable[Passed]) -> Iterator[str]:
@@ -311,11 +311,11 @@ def _listed(counts: Counter[str]) -> str:
 
 
 TRACED = (
-    "Words that were removed still stand where a trace is named. Read each place: what memkit wrote, such as outputs/,",
-    "can be deleted and made again; quotes in files of people are for you to take out, or for --redact; lines of other",
-    "users stay. Then erase the same user again: it goes on where this one ended, and proves it.",
+    "Erased text is still present where a trace is named. Check each place: what memkit wrote, such as outputs/,",
+    "can be deleted and regenerated; quotes in people's files can be removed by hand or with --redact; lines of other",
+    "users stay. Then erase the same user again: it continues where this one ended, and proves it.",
 )
-QUOTING = "--redact takes that out too"
+QUOTING = "--redact removes that too"
 
 KINDS = {
     "records": "record{s}",
@@ -327,7 +327,7 @@ KINDS = {
     "torn": "file{s} of torn lines",
     "other": "other file{s} of this machine",
     "caches": "cache{s}",
-    "commits_rewritten": "commit{s} made anew",
+    "commits_rewritten": "rewritten commit{s}",
     "messages": "message{s}",
     "signatures": "signature{s}",
     "refs_renamed": "name{s} of refs",
@@ -381,7 +381,7 @@ def erase(
         diagnostic("trace", f"{place.place}: {name}", path=name) for place in erasure.scanned for name in place.where
     ]
     findings += [
-        diagnostic("word", f"{place.place}: {name} holds single words of {one_line(user)}'s texts; it stays.",
+        diagnostic("word", f"{place.place}: {name} contains single words from {one_line(user)}'s texts; it stays.",
                    severity="warning", path=name)
         for place in erasure.scanned for name in place.words
     ]  # fmt: skip
@@ -392,9 +392,7 @@ def erase(
         diagnostic("sealed_copy", f"Remote {name}: {WENT_WITH_KEY}.", severity="info") for name in erasure.sealed_copies
     ]
     findings += [
-        diagnostic(
-            "quote", f"Line {id} of somebody else repeats a text of {one_line(user)}; it stays.", severity="info"
-        )
+        diagnostic("quote", f"Line {id} of another user repeats a text of {one_line(user)}; it stays.", severity="info")
         for id in erasure.plan.quotes
     ]
     if not erasure.done:
@@ -416,7 +414,7 @@ def erase(
 
 
 def _whose(plan: ErasurePlan) -> str:
-    return f"what {one_line(plan.user_id)} told of {one_line(plan.about)}" if plan.about else one_line(plan.user_id)
+    return f"what {one_line(plan.user_id)} said about {one_line(plan.about)}" if plan.about else one_line(plan.user_id)
 
 
 def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
@@ -425,22 +423,22 @@ def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
     if (more := len(plan.told) - SHOWN) > 0:
         yield f"  … and {more:,} more: --dry-run --json has all of them."
     if plan.quotes:
-        yield f"Lines of others that repeat a text, and stay: {listed(plan.quotes)}."
+        yield f"Lines of other users that repeat a text, and stay: {listed(plan.quotes)}."
     if plan.quoting:
         yield f"Files that quote a text, and stay as they are: {listed(plan.quoting)}. {QUOTING}."
     if plan.top:
         yield (
-            f"Of the {_number(plan.commits, 'commit{s}')} in {plan.top}, those that hold something are made anew, and "
-            "all that follow them: their ids change, and signatures are dropped."
+            f"Of the {_number(plan.commits, 'commit{s}')} in {plan.top}, those that contain erased text and all after "
+            "them are rewritten: their ids change, and signatures are dropped."
         )
         yield f"Refs: {', '.join(plan.refs) or 'none'}."
     if plan.remotes:
         named = ", ".join(f"{name} ({url})" for name, url in plan.remotes.items())
-        yield f"Remotes keep what they have: {named}."
+        yield f"Remotes keep their copies: {named}."
     if plan.projects:
-        yield f"Erased there as well: {', '.join(map(str, plan.projects))}."
+        yield f"Also erased in: {', '.join(map(str, plan.projects))}."
     if plan.elsewhere:
-        yield f"Not looked into: {', '.join(plan.elsewhere)}."
+        yield f"Not searched: {', '.join(plan.elsewhere)}."
 
 
 def _lines(erasure: Erasure) -> Iterator[str]:
@@ -450,13 +448,13 @@ def _lines(erasure: Erasure) -> Iterator[str]:
         return
     yield f"Removed of {_whose(erasure.plan)}: {_counted(erasure.removed)}."
     if erasure.commit_map:
-        yield "Commits made anew, old and new id:"
+        yield "Rewritten commits, old and new id:"
     for old, new in erasure.commit_map.items():
         yield f"{old} {new}"
     for place in erasure.scanned:
         yield f"scanned {place.place}: {_number(place.items, 'item{s}')}, {_number(place.traces, 'trace{s}')}"
         yield from (f"  trace in {name}" for name in place.where)
-        yield from (f"  single words, which may be anybody's, in {name}" for name in place.words)
+        yield from (f"  single words, which may be anyone's, in {name}" for name in place.words)
     for item in erasure.unprovable:
         yield f"not provable: {item['place']}; left to {item['owner']}"
     yield from (f"remote {name}: {WENT_WITH_KEY}" for name in erasure.sealed_copies)

@@ -124,9 +124,9 @@ def list_command(
     from memkit.use_cases.recall import note_read
 
     if status and as_of:
-        raise UsageError("--as-of lists what was true then, whatever became of it: leave out --status.")
+        raise UsageError("--as-of lists what was true then, whatever its status now: leave out --status.")
     if unsettled and (status or as_of or limit or tail):
-        raise UsageError("--open lists every question that stands open: leave out --status, --as-of, --limit, --tail.")
+        raise UsageError("--open lists all open questions: leave out --status, --as-of, --limit and --tail.")
     if limit and tail:
         raise UsageError("--limit takes the oldest, --tail the newest. Give one of them.")
     workspace = front.workspace
@@ -194,9 +194,9 @@ def _answer_open(
     for question in questions:
         stored = filter(None, (archive.get(id) for id in question.ids))
         lines += [question.why, *(record_line(one.record).below(2) for one in stored)]
-        lines += [f"  which of them holds: memkit memory resolve {one_line(question.ids[0])} --holds [--since DATE]"]
+        lines += [f"  which one is true: memkit memory resolve {one_line(question.ids[0])} --holds [--since DATE]"]
         if question.kind == "of_rejected":
-            lines += [f"  it is false too:     memkit memory reject {one_line(question.ids[0])}"]
+            lines += [f"  also false:        memkit memory reject {one_line(question.ids[0])}"]
         lines += [""]
     lines = lines[:-1] or ["No open questions."]
     notes = [diagnostic("waiting", _waits(one), severity="info") for one in waiting]
@@ -209,7 +209,7 @@ def _answer_open(
         lines += ["", str(note["message"]), *(f"  {what}: {record_line(each)}" for each in about)]
         lines += [f"  {_reason(reason)}" for reason in waits]
     if notes:
-        lines += ["  it may stay: memkit memory approve ID; it may not: memkit memory reject ID"]
+        lines += ["  keep it: memkit memory approve ID; discard it: memkit memory reject ID"]
     data = {"open": [question.to_data() for question in questions]} | ({"waiting": held} if held else {})
     front.answer(data, lines, diagnostics=notes)
 
@@ -336,13 +336,13 @@ def _hit_lines(hit: Hit, marks: Sequence[str], *, explain: bool) -> list[str]:
 _REASONS = {
     "scope": "it belongs to another session or agent",
     "tombstone": "it was rejected",
-    "expired": "it was not valid then, or something had taken its place",
-    "floor": "it shares too little with the question",
+    "expired": "it was not valid then, or had been replaced",
+    "floor": "it has too little in common with the question",
     "budget": "it did not fit into the prompt",
-    "rank": "others fitted better",
-    "trust": "it waits for a person's approval",
-    "confidence": "it is not sure enough",
-    "filter": "its type or tags were not asked for",
+    "rank": "others matched better",
+    "trust": "it is waiting for a person's approval",
+    "confidence": "its confidence is too low",
+    "filter": "its type or tags were not requested",
 }
 
 
@@ -492,7 +492,7 @@ def stats(front: Front, user: str | None, health: bool) -> None:
         *([("from", f"{census.oldest} to {census.newest}")] if census.oldest else []),
     ]
     lines = [field_row(name, value, 10) for name, value in told]
-    unknown = "counted for each user apart: memkit memory stats --user USER" if everybody else "nothing yet"
+    unknown = "counted per user: memkit memory stats --user USER" if everybody else "nothing yet"
     lines += [] if found.most_used else [field_row("most used", unknown, 10)]
     lines += [
         ListRow(ListCell(f"{'most used':>10}", "aside"), ListCell(one_line(id), "id"), ListCell(str(uses), "number"))
@@ -518,7 +518,7 @@ def _answer_health(front: Front, user: str | None) -> None:
             plain=f"{', '.join(named)}{more}",
         )
         lines += [_trouble(one), ids, f"  look: {one.command}"]
-    front.answer({"health": [one.to_data() for one in found]}, lines or ["Nothing goes wrong that memkit looks for."])
+    front.answer({"health": [one.to_data() for one in found]}, lines or ["No problems found."])
 
 
 def _trouble(one: HealthFinding) -> ListRow:

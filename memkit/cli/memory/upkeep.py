@@ -66,7 +66,7 @@ def restore(front: Front, record_id: str, user: str | None, reason: str) -> None
     stored = find_record(front.workspace.archive, record_id, user)
     restored = restore_record(front.workspace, stored, reason=reason)
     line = (
-        f"{one_line(record_id)} is live already."
+        f"{one_line(record_id)} is already live."
         if restored is stored
         else f"restore: {one_line(record_id)} is {restored.status}."
     )
@@ -197,7 +197,7 @@ def snapshot(front: Front, branch: str | None) -> None:
     data = {"branch": taken.branch, "commit": taken.commit, "records": taken.records, "users": taken.users}
     told = f"{counted(taken.records, 'record')} of {counted(taken.users, 'user')} on branch {taken.branch}, "
     told += f"commit {taken.commit[:12]}."
-    front.answer(data, [told, f"Look back to it: memkit memory search QUERY --at {taken.branch}"])
+    front.answer(data, [told, f"Search it: memkit memory search QUERY --at {taken.branch}"])
 
 
 def _consolidation_lines(result: Consolidation, dry_run: bool) -> list[str]:
@@ -206,11 +206,14 @@ def _consolidation_lines(result: Consolidation, dry_run: bool) -> list[str]:
     if dry_run:
         return ["Would change:", result.summary]
     if result.branch is None:
-        return [result.summary, "Done: this memory lies on a server and on no branch. Each record keeps its history."]
+        return [
+            result.summary,
+            "Done: this memory is on a server, so there is no branch to review. Each record keeps its history.",
+        ]
     return [
         result.summary,
-        f"On branch {result.branch}, commit {(result.commit or '')[:12]}; nothing changed here yet.",
-        f"Review: git diff HEAD...{result.branch}    Take it: git merge {result.branch}",
+        f"On branch {result.branch}, commit {(result.commit or '')[:12]}; nothing has changed here yet.",
+        f"Review: git diff HEAD...{result.branch}    Accept: git merge {result.branch}",
     ]
 
 
@@ -245,8 +248,8 @@ def reflect(front: Front, branch: str | None, user: str | None, dry_run: bool) -
     lines += [f"- {one_line(id)} is stale" for id in result.done.stale]
     if result.branch:
         lines += [
-            f"On branch {result.branch}, commit {(result.commit or '')[:12]}; nothing changed here yet.",
-            f"Review: git diff HEAD...{result.branch}    Take it: git merge {result.branch}",
+            f"On branch {result.branch}, commit {(result.commit or '')[:12]}; nothing has changed here yet.",
+            f"Review: git diff HEAD...{result.branch}    Accept: git merge {result.branch}",
         ]
     notes = [diagnostic("reflection", note, severity="warning") for note in result.notes]
     front.answer(data, [*(lines or ["Nothing to conclude."]), *result.notes], diagnostics=notes)

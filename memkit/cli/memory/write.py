@@ -143,7 +143,7 @@ def _mark(front: Front, op: str, record_id: str, user: str | None, reason: str) 
     now = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
     sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
     line = (
-        f"{one_line(record_id)} is {now.status} already."
+        f"{one_line(record_id)} is already {now.status}."
         if now.already
         else f"{op}: {one_line(record_id)} is {now.status}{sure}."
     )
@@ -151,17 +151,19 @@ def _mark(front: Front, op: str, record_id: str, user: str | None, reason: str) 
         line = f"{op} of {one_line(record_id)} waits for a person: memkit memory approve {one_line(now.proposal)}"
     notes = [_outdated(record_id, now.outdated)] if now.outdated else []
     notes += [
-        diagnostic("revived", f"What it had replaced is live again: {one_line(id)}", severity="info")
+        diagnostic("revived", f"The record it had replaced is live again: {one_line(id)}", severity="info")
         for id in now.revived
     ]
     if op == "confirm" and now.taint:
-        why = f"It is {tainted(now.taint)}, so recall leaves it out until a person says"
+        why = f"It is {tainted(now.taint)}, so recall leaves it out until a person runs"
         notes.append(diagnostic("tainted", f"{why}: memkit memory approve {record_id}", severity="info"))
     front.answer(now.to_data(op, record_id), [line, *(str(note["message"]) for note in notes)], diagnostics=notes)
 
 
 def _outdated(edit_id: str, section: str) -> Diagnostic:
-    message = f"{section} was edited since and says something else. To let it say this: memkit core rollback {section}"
+    message = (
+        f"{section} has been edited since and no longer says this. To restore this text: memkit core rollback {section}"
+    )
     return diagnostic("superseded", f"{message} {edit_id}", severity="info")
 
 
@@ -228,7 +230,7 @@ def update(
         raise UsageError("Nothing to change: give --tag, --confidence, --importance, --valid-from or --valid-until.")
     waits = update_record(front.workspace, find_record(front.workspace.archive, record_id, user), wanted, reason=reason)
     if waits:
-        message = "An agent may not end, or make less sure, what a person said or checked: that waits for a person."
+        message = "An agent may not end or weaken what a person said or checked: that waits for a person."
         data = {"id": record_id, "op": "update", "decision": "quarantined", "proposal": waits}
         finding = diagnostic("persons_word", f"{message} memkit memory approve {waits}")
         front.answer(data, str(finding["message"]), ok=False, diagnostics=[finding])
@@ -250,7 +252,9 @@ def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: 
     from memkit.use_cases.memory import resolve_question
 
     if not holds:
-        raise UsageError("Say that it holds: memkit memory resolve ID --holds. What is false goes by 'memory reject'.")
+        raise UsageError(
+            "Give --holds: memkit memory resolve ID --holds. To discard a false record, use 'memory reject'."
+        )
     done = resolve_question(front.workspace, record_id, user=user, since=since, reason=reason)
     data = {"id": done.id, "op": "resolve", "holds": True, "since": done.since, "ended": list(done.ended)}
     lines = [f"resolve: {one_line(done.id)} holds since {done.since}."]
@@ -277,7 +281,7 @@ def refine(
     def agree(old: str, new: str) -> None:
         if front.interactive and not yes:
             front.note(f"- {one_line(old, 200)}\n+ {one_line(new, 200)}")
-            front.confirm("Take this wording?", yes=False)
+            front.confirm("Use this wording?", yes=False)
 
     workspace = front.workspace
     worded, decision = refine_record(

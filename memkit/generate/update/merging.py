@@ -103,7 +103,7 @@ def _at(place: Path, path: str) -> OwnFile | UpdateObstacle | None:
 def _kind(mode: int) -> str:
     if stat.S_ISLNK(mode):
         return "a link"
-    return "a folder" if stat.S_ISDIR(mode) else "a file" if stat.S_ISREG(mode) else "no regular file"
+    return "a folder" if stat.S_ISDIR(mode) else "a file" if stat.S_ISREG(mode) else "not a regular file"
 
 
 _LOOKED_AT = 8_000
@@ -345,7 +345,7 @@ class Merging:
         merged = merge_content(self._git, base, own.content, theirs, self._labels, python=_is_python(new))
         problem = self._in_the_way(place, target)
         if place != path and new not in (path, place):
-            problem = f"the template renamed it to {new}, and you to {place}"
+            problem = f"the template renamed it to {new}, you to {place}"
         if problem:
             target = place
         if target != place:
@@ -353,7 +353,7 @@ class Merging:
         if target != place or merged.content != own.content:
             self._plan.changes[target] = PlannedFile(merged.content, own.mode)
         if merged.unmerged:
-            self._conflict(target, "both changed it, and the two cannot be joined in one text", target, theirs)
+            self._conflict(target, "both changed it, and the versions cannot be merged", target, theirs)
         elif problem or merged.marked:
             self._conflict(target, problem or "both changed the same lines; they are marked in the file")
         elif target != place:
@@ -368,7 +368,7 @@ class Merging:
         there = self._owner.at(target) if target != place else None
         if there is None:
             return ""
-        what = there.what if isinstance(there, UpdateObstacle) else f"you have a {target} of your own"
+        what = there.what if isinstance(there, UpdateObstacle) else f"you already have a {target}"
         return f"the template renamed it to {target}, and {what}"
 
     def _added(self, path: str) -> None:

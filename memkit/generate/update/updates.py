@@ -75,9 +75,8 @@ def _released(releases: Releases, stamp: Stamp, distribution: str) -> Release:
     release = releases.find(stamp.digest)
     if release is None:
         raise ProjectFault(
-            f"The project was rendered from templates {stamp.version} ({stamp.digest[:19]}…), which are not among the "
-            f"releases that this {distribution} carries. Upgrade it, or update the project with the checkout that "
-            "rendered it."
+            f"The project was rendered from templates {stamp.version} ({stamp.digest[:19]}…), a release that this "
+            f"{distribution} does not include. Upgrade it, or update the project with the checkout that rendered it."
         )
     return release
 
@@ -142,7 +141,7 @@ class Updates:
         """Exclude other updates of the project for the duration of the block."""
         for folder in (self.project / ".memkit", state_folder(self.project), self.folder):
             if folder.is_symlink():
-                raise EnvironmentFault(f"{folder} is a link, and what an update saves must lie in the project.")
+                raise EnvironmentFault(f"{folder} is a link, but an update must be saved inside the project.")
         with locked(self.folder / "lock", timeout=_LOCK_SECONDS):
             yield
 
@@ -202,13 +201,13 @@ class Updates:
         """
         last = self._last()
         if last is None:
-            raise NotFound(f"{self.project} has no update that could be taken back.")
+            raise NotFound(f"{self.project} has no update to undo.")
         journal = read_journal(last)
         edited = [step.path for step in journal.steps if self._side(step.path) not in (step.before, step.after)]
         if edited:
             raise NegativeAnswer(
-                f"Edited since the update: {', '.join(edited)}. Nothing was taken back, because that would lose it; "
-                f"what was there before lies in {last / _BEFORE}."
+                f"Edited since the update: {', '.join(edited)}. Nothing was undone, because that would lose the "
+                f"edits; the earlier files are in {last / _BEFORE}."
             )
         journal.written(last, under_way=True)
         self._taken_back(last)
@@ -345,7 +344,7 @@ class Updates:
 
 
 def _changed(path: str) -> EnvironmentFault:
-    return EnvironmentFault(f"{path} was changed while the update was made up. Run it again.")
+    return EnvironmentFault(f"{path} changed while the update was prepared. Run it again.")
 
 
 def _put(place: Path, content: bytes, mode: int) -> None:
@@ -392,8 +391,8 @@ def read_journal(folder: Path) -> UpdateJournal:
         return UpdateJournal((before, after), tuple(_steps(data["steps"])), data["under_way"])
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise EnvironmentFault(
-            f"{folder / _FILE} cannot be read ({error}). What was there before the update lies in {folder}: take what "
-            "you need from it, delete it, and run this again."
+            f"{folder / _FILE} cannot be read ({error}). The files from before the update are in {folder}: copy what "
+            "you need, delete it, and run this again."
         ) from error
 
 
@@ -406,7 +405,7 @@ def _steps(data: Iterable[dict[str, Any]]) -> Iterable[UpdateStep]:
     for step in data:
         # A project may come from anybody, with a journal that no update wrote, and its files must not lead out of it.
         if not is_inside(step["path"]):
-            raise ValueError(f"{step['path']!r} is no path in the project")
+            raise ValueError(f"{step['path']!r} is not a path in the project")
         yield UpdateStep(step["path"], *(_side(step[side]) for side in ("before", "after")))
 
 
@@ -415,5 +414,5 @@ def _side(data: dict[str, Any] | None) -> FileSide | None:
         return None
     side = FileSide(**data)
     if not _DIGEST.fullmatch(side.digest) or not isinstance(side.mode, int):
-        raise ValueError(f"{side} is no file's")
+        raise ValueError(f"{side} is not that of a file")
     return side

@@ -84,10 +84,10 @@ def _check_line(line: ShardLine, seen: dict[str, tuple[int, Path, int]]) -> Iter
     if not line.content.strip():
         return
     if line.content.startswith(_MARKERS):
-        yield _found("MKA006", "This line is the mark of a merge conflict. Keep all records and delete it.", line)
+        yield _found("MKA006", "This line is a conflict marker of a merge. Keep all records and delete it.", line)
         return
     if line.last and not is_whole(line.content):
-        yield _found("MKA002", "The line ends in the middle: a process was killed while it wrote.", line)
+        yield _found("MKA002", "The line is incomplete: a process was killed while writing.", line)
         return
     try:
         data = decode_line(line.content)
@@ -119,7 +119,7 @@ def _check_identity(
     known, path, number = seen.setdefault(identity, (content, line.path, line.number))
     if known != content:
         where = f"line {number}" if path == line.path else f"{path.parent.name}/{path.name}, line {number}"
-        yield _found("MKA005", f"The id {identity!r} stands with other content at {where}.", line)
+        yield _found("MKA005", f"The id {identity!r} has different content at {where}.", line)
 
 
 def _found(code: str, message: str, line: ShardLine) -> Finding:
@@ -237,7 +237,7 @@ RULES = (
     Rule(
         OPEN,
         "open-question",
-        "Records of the archive cannot both hold, and nobody has said which does.",
+        "Records of the archive contradict each other, and nobody has said which is true.",
         "Both are recalled. Two statements were recorded, or two branches were merged, that disagree: statements that "
         "contradict each other, two successors of one record, or a successor of what was rejected elsewhere. "
         "`memkit memory list --open` shows both sides, and `memkit memory resolve ID --holds` says which holds, and "

@@ -108,7 +108,7 @@ def _endless(domain: Domain, dead: Mapping[int, str], never: set[str]) -> Iterat
         circle = _circle(method.task, methods, inside) if method.task in inside - told else None
         if circle:
             told.update(circle)
-            message = f"The task {method.task} never ends: every way to do it comes to {' → '.join(circle)} again."
+            message = f"The task {method.task} never ends: every way to do it leads to {' → '.join(circle)} again."
             yield Fault("MKD013", message, ("methods", number, "task"))
 
 
@@ -307,7 +307,7 @@ def _of_parts(conditions: Sequence[Condition]) -> str | None:
     plain = [condition for condition in conditions if not isinstance(condition, Some | Exists)]
     for condition in conditions:
         if isinstance(condition, Exists) and (why := contradiction([condition.condition])):
-            return f"no object will do for '{condition}': {why}"
+            return f"no object satisfies '{condition}': {why}"
         if isinstance(condition, Some):
             reasons = [contradiction([*plain, each]) for each in condition.conditions]
             if all(reasons):

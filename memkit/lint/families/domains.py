@@ -37,7 +37,7 @@ def learned_methods(file: Checked) -> Iterator[Finding]:
     if findings:
         return
     if data["domain"] != file.name:
-        message = f"These are methods for {data['domain']!r}, and the file is that of {file.name!r}."
+        message = f"These are methods for {data['domain']!r}, but the file is named for {file.name!r}."
         yield file.found("MKD016", message, ("domain",))
     for number, entry in enumerate(data.get("methods") or ()):
         yield from _entry_rules(file, entry, number)
@@ -53,7 +53,7 @@ def _entry_rules(file: Checked, entry: Mapping[str, Any], number: int) -> Iterat
     origin = entry.get("provenance") or {}
     missing = [key for key in _ORIGIN if not origin.get(key)]
     if missing:
-        message = f"Nothing says where {entry['name']} comes from: provenance has no {', '.join(missing)}."
+        message = f"The origin of {entry['name']} is unknown: provenance has no {', '.join(missing)}."
         yield file.found("MKD018", message, ("methods", number, "name"))
 
 
@@ -93,7 +93,7 @@ def _unfit_methods(file: Checked, domain: Domain) -> Iterator[Finding]:
             method = read_method(entry)
             check_domain(replace(domain, methods=(*domain.methods, method)))
         except HtnError as error:
-            message = f"{entry['name']} does not fit the domain, so it is not used: {error.message}"
+            message = f"{entry['name']} is not valid in the domain, so it is not used: {error.message}"
             yield file.found("MKD017", message, ("methods", number, *error.path[2:]))
             continue
         domain = replace(domain, methods=(*domain.methods, method))

@@ -65,8 +65,8 @@ def _free_variables(method: Method, path: Path) -> Iterator[Fault]:
     for name, place in _uses(method).items():
         if name not in bound:
             message = (
-                f"Nothing binds {name}, so every object is tried in its place. Name it in a condition, or say that "
-                f'this is meant: variables: "{name} - object".'
+                f"Nothing binds {name}, so every object is tried for it. Name it in a condition, or declare it if "
+                f'intended: variables: "{name} - object".'
             )
             yield Fault("MKD008", message, (*path, *place))
 
@@ -111,17 +111,17 @@ def unused_declarations(domain: Domain) -> Iterator[Fault]:
     use = _Use(domain)
     for name in domain.predicates:
         if name not in use.predicates:
-            message = f"No condition and no effect speaks of the predicate {name}."
+            message = f"No condition or effect uses the predicate {name}."
             yield Fault("MKD015", message, ("predicates", name), at_key=True)
     for name in domain.functions:
         if name not in use.functions:
-            message = f"No condition, no effect and no cost speaks of the function {name}."
+            message = f"No condition, effect or cost uses the function {name}."
             yield Fault("MKD015", message, ("functions", name), at_key=True)
     for name in domain.types:
         # An object of a type can be used wherever a type above or below it is required.
         related = {*domain.types_above(name), *(each for each in domain.types if name in domain.types_above(each))}
         if related.isdisjoint(use.types):
-            yield Fault("MKD015", f"Nothing takes an object of the type {name}.", ("types", name), at_key=True)
+            yield Fault("MKD015", f"Nothing uses the type {name}.", ("types", name), at_key=True)
 
 
 class _Use:
@@ -194,7 +194,7 @@ def shadowed_methods(domain: Domain) -> Iterator[Fault]:
             if wanted[earlier] <= wanted[number] and _shadows(domain.methods[earlier], method, domain):
                 other = domain.methods[earlier].name
                 message = (
-                    f"{method.name} adds nothing: {other}, which is tried before it, does the same whenever it could."
+                    f"{method.name} adds nothing: {other}, which is tried first, does the same whenever it applies."
                 )
                 yield Fault("MKD012", message, ("methods", number, "name"))
                 break

@@ -140,7 +140,7 @@ def hidden_dangers(document: Document, code: str) -> list[Danger]:
         for start, end, what in runs:
             if offsets[start] not in seen:
                 last = _last(document, offsets, end)
-                written.append(Danger(code, f"Invisible once it is read: {what}.", offsets[start], last, path))
+                written.append(Danger(code, f"Invisible once loaded: {what}.", offsets[start], last, path))
     return written
 
 
@@ -167,7 +167,7 @@ def _is_placeholder(text: str) -> bool:
 def _in_text(text: Text, orders: Sequence[tuple[str, HostileOrder]]) -> Iterator[tuple[str, str, int, int]]:
     """Yield code, message and span of everything dangerous in one text."""
     for start, end, what in unseen_parts(text.value):
-        yield "MKS103", f"{what} is read by a model and shown to nobody.", start, end
+        yield "MKS103", f"{what} is read by a model but never displayed.", start, end
     for start, end, what in walls(text.value):
         yield "MKS104", f"{what} push what follows out of sight.", start, end
     for code, order in orders if text.is_told else ():
@@ -241,7 +241,7 @@ def _disguised(text: Text) -> Iterator[tuple[str, str, int, int]]:
         return
     for found in suspicions(plain):
         if found.code == "directive" and found.kind in ("override", "role") and found.matched not in text.reading:
-            yield "MKS101", f"This spells, in disguise: {one_line(found.matched, 60)!r}.", 0, len(text.value)
+            yield "MKS101", f"This spells, disguised: {one_line(found.matched, 60)!r}.", 0, len(text.value)
             return
 
 
@@ -249,12 +249,12 @@ def _granted(document: Document) -> Iterator[Danger]:
     data = document.data
     for path, tool in _asked_tools(data):
         if _WILD_TOOL.fullmatch(tool.strip()):
-            message = f"{tool!r} asks for every tool. Name those that the steps use."
+            message = f"{tool!r} requests every tool. Name those that the steps use."
             yield Danger("MKS108", message, *document.spans[path], path)
     risk = open_trifecta(data)
     if risk:
         path, told = risk
-        message = f"The tools join {told}, and no safety check asks a person before something leaves."
+        message = f"The tools combine {told}, but no safety check asks a person before anything leaves."
         yield Danger("MKS109", message, *document.spans[path], path)
 
 

@@ -40,7 +40,7 @@ def in_file(file: Checked) -> Iterator[Finding]:
         message = f"The change log has no entry for version {version}. Say what it changed."
         yield file.found(family + "403", message, ("version",))
     if data.get("deprecated") and not data.get("superseded_by"):
-        message = "This is deprecated, and nothing says what to use instead. Name it in superseded_by."
+        message = "This is deprecated, but nothing says what to use instead. Name it in superseded_by."
         yield file.found(family + "404", message, ("deprecated",), at_key=True)
 
 
@@ -69,11 +69,11 @@ def _since(file: Checked, before: Mapping[str, Any], family: str, files: Collect
     if _number(new) < _number(old):
         if files.is_rolled_back(file):
             return
-        message = f"The version was {old} in {files.since}, and is {new}. Versions only rise."
+        message = f"The version was {old} in {files.since} and is now {new}. Versions only increase."
         yield file.found(family + "402", message, ("version",))
     elif new == old and _content(before) != _content(now):
         message = (
-            f"The content changed since {files.since}, and the version is still {old}. Raise it, and say what changed."
+            f"The content changed since {files.since}, but the version is still {old}. Raise it, and say what changed."
         )
         yield file.found(family + "401", message, ("version",))
 
@@ -98,7 +98,7 @@ def _successors(known: Mapping[str, Checked], names: set[str], kind: str, family
             continue
         circle = _circle(name, known)
         if circle:
-            message = f"This leads in a circle: {' → '.join(circle)}. Nobody learns which one to use."
+            message = f"This is a cycle: {' → '.join(circle)}. It never says which one to use."
             yield file.found(family + "406", message, ("superseded_by",))
 
 

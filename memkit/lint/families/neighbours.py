@@ -98,8 +98,8 @@ def confused_examples(files: Collection) -> Iterator[Finding]:
             if winner != name and _plainly_wins(ranking, winner, name, asked, scores):
                 told = f"{scores[winner]:.1f} against {scores.get(name, 0.0):.1f}"
                 message = (
-                    f"The skill {winner!r} fits this request better ({told}). Say in the description what is "
-                    f"special here."
+                    f"The skill {winner!r} matches this request better ({told}). Say in the description what is "
+                    "special here."
                 )
                 yield file.found("MKS204", message, ("examples", number, "input"))
 

@@ -159,7 +159,7 @@ def untested_policies(files: Collection) -> Iterator[Finding]:
     for file in files.policies.values():
         if "match" in file.data and not file.data.get("tests") and file.name not in tried:
             message = (
-                "The policy has no tests, so nobody knows what it stops. Write a call that it must catch, and one that "
+                "The policy has no tests, so what it stops is unknown. Add a call that it must catch, and one that "
                 "must pass."
             )
             yield file.found("MKP007", message, ("match",), at_key=True)
@@ -167,12 +167,12 @@ def untested_policies(files: Collection) -> Iterator[Finding]:
 
 def _about_the_match(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
     if data.get("effect") == "allow":
-        message = "The strongest effect wins, so allow lifts no other policy. Write an exception there instead."
+        message = "The strongest effect wins, so allow overrides no other policy. Write an exception there instead."
         yield file.found("MKP008", message, ("effect",))
     for number, exception in enumerate(exceptions_of(data)):
         if "match" not in exception:
             message = (
-                "Without match this exception never applies. Say in match what the host program sets, such as "
+                "Without match this exception never applies. In match, name what the host program sets, such as "
                 "context.env."
             )
             said: KeyPath = ("exceptions", number, *(["text"] if isinstance(data["exceptions"][number], dict) else []))
@@ -209,8 +209,8 @@ def _outgrowing(file: Checked, condition: Any, place: KeyPath) -> Iterator[Findi
         for key, value in condition.items():
             if key == "regex" and outgrows_its_room(value):
                 message = (
-                    "A text can bring this expression into more states than are remembered. It stays exact and takes "
-                    "time linear in the text, up to a hundred times as much. Shorten the counts in braces."
+                    "This expression can need more states than are cached. It stays exact and linear in the text, but "
+                    "up to a hundred times slower. Lower the counts in braces."
                 )
                 yield file.found("MKP013", message, (*place, key))
             yield from _outgrowing(file, value, (*place, key))
@@ -238,7 +238,7 @@ def _former_trust(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
         for number, one in enumerate(as_list(match)):
             if names_former_trust(one.get("context.trust")):
                 path = (*place, *([number] if isinstance(match, list) else []), "context.trust")
-                message = "No turn has this trust any more: it is trusted or untrusted. memkit migrate rewrites it."
+                message = "No turn has this trust any more, only trusted or untrusted. memkit migrate rewrites it."
                 yield file.found("MKP012", message, path)
 
 
@@ -246,9 +246,7 @@ def _stops_everything(file: Checked, match: Any) -> Iterator[Finding]:
     for number, alternative in enumerate(as_list(match)):
         if list(alternative) == ["tool"] and _any_tool(alternative["tool"]):
             path = ("match", number, "tool") if isinstance(match, list) else ("match", "tool")
-            yield file.found(
-                "MKP010", "This stops every call of every tool. Name the tools, or say more in match.", path
-            )
+            yield file.found("MKP010", "This stops every call of every tool. Name the tools, or narrow match.", path)
 
 
 def _any_tool(condition: Any) -> bool:

@@ -171,7 +171,7 @@ def routing(file: Checked) -> Iterator[Finding]:
         return
     if len(telling_words(description)) < 2:
         message = (
-            "The description does not say what the skill is about; an agent chooses by it. Name the object and the "
+            "The description does not say what the skill is about, but agents choose by it. Name the object and the "
             "result."
         )
         yield file.found("MKS201", message, ("description",))
@@ -200,7 +200,7 @@ def unused_tools(file: Checked) -> Iterator[Finding]:
     told = [*steps, *texts_of(data.get("safety_checks")), *texts_of(examples), *_commands(data.get("checks"))]
     for number, tool in enumerate(tools):
         if isinstance(tool, str) and "*" not in tool and not _is_used(tool, told):
-            message = f"No step uses the tool {tool!r}. Name it where it is used, or require it no longer."
+            message = f"No step uses the tool {tool!r}. Name it where it is used, or stop requiring it."
             yield file.found("MKS301", message, ("required_tools", number))
 
 
@@ -227,7 +227,7 @@ def unchecked_steps(file: Checked) -> Iterator[Finding]:
     for number, step in enumerate(steps):
         part = _destroying(step) if isinstance(step, str) else None
         if part:
-            message = "This destroys, and no safety check stands before it. Say what is made sure of, or who is asked."
+            message = "This is destructive, but no safety check precedes it. Say what to check first, or whom to ask."
             yield file.found("MKS302", message, ("steps", number), part=part)
 
 

@@ -101,9 +101,7 @@ def name_clashes(files: Collection) -> Iterator[Finding]:
         key = (str(folder), unicodedata.normalize("NFC", file.source.path.name).casefold())
         first = seen.setdefault(key, file)
         if first is not file:
-            message = (
-                f"This and {first.source.path.name!r} are one file where capital letters do not count. Rename one."
-            )
+            message = f"This and {first.source.path.name!r} are one file on a case-insensitive file system. Rename one."
             yield Finding("MKY017", message, file.source.path, 1)
 
 
@@ -144,7 +142,7 @@ def demands(file: Checked) -> Iterator[Finding]:
 
 
 def _found(file: Checked, allowance: Allowance, path: KeyPath) -> Finding:
-    message = f"Once a person trusts this store, it may {allowance.what}. 'memkit trust --show' tells of all."
+    message = f"Once a person trusts this store, it may {allowance.what}. 'memkit trust --show' lists everything."
     return file.found("MKY018", message, path)
 
 

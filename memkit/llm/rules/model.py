@@ -120,7 +120,7 @@ class ReferenceModel:
     ) -> ReferenceModel:
         """Return the model; it takes no argument."""
         if argument:
-            raise UsageError(f"The reference provider takes no argument, and got '{argument}'.")
+            raise UsageError(f"The reference provider takes no argument, but got '{argument}'.")
         return cls()
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:

@@ -221,7 +221,7 @@ def find_call(wishes: Sequence[Wish], confirmed: Callable[[Call], bool], *, glan
                 return CallFound(call)
             unsure = unsure or (call if isinstance(call, str) else "the engine decided otherwise than expected")
     except _TooLong:
-        unsure = "there are too many ways to look at"
+        unsure = "there are too many combinations to check"
     return Unknown(unsure) if unsure else Nothing()
 
 

@@ -136,8 +136,8 @@ def _only_unread(subject: AnalysedPolicy, call: Call) -> PolicyConflict | None:
     if not isinstance(find_call([Matches(subject, surely=True)], lambda call: True), Nothing):
         return None
     proof = (
-        f"No call fulfils the conditions of {subject.label}. As it is hard, it counts what cannot be compared with "
-        "them as a match, and nothing else: the witness is such a call."
+        f"No call fulfils the conditions of {subject.label}. As it is hard, it matches only what cannot be compared "
+        "with them: the witness is such a call."
     )
     return PolicyConflict("dead", (subject.name,), call, proof)
 

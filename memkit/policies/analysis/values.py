@@ -34,7 +34,7 @@ from memkit.runtime.guard.checks import has_wildcards, text_of
 from memkit.runtime.guard.interface import JSON, as_list
 from memkit.runtime.guard.kinds import SAMPLE_NAMES
 
-TOO_LARGE = "the conditions are too large to look through"
+TOO_LARGE = "the conditions are too large to search"
 _ORDINARY = ("x", "a b", "0", "1", "/tmp/x", "ls", "")
 _TOOLS = tuple(name for names in SAMPLE_NAMES.values() for name in names if not has_wildcards(name))
 """Names of tools that mean what their kind says; a program's name would precede its arguments."""

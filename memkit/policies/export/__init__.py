@@ -55,7 +55,7 @@ def without_verdict(policy: PolicyData) -> ExportedPolicy | None:
     if not policy.get("active", True):
         return ExportedPolicy(policy["name"], effect_of(policy), "nothing", ("It is switched off.",))
     if "match" not in policy:
-        return ExportedPolicy(policy["name"], effect_of(policy), "nothing", ("It is advice, and decides no call.",))
+        return ExportedPolicy(policy["name"], effect_of(policy), "nothing", ("It is advice and decides no call.",))
     return None
 
 

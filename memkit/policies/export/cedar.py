@@ -174,7 +174,7 @@ class _Writer:
         for key, condition in alternative.items():
             if key == "tool_kind":
                 named = [name for kind in as_list(condition) for name in SAMPLE_NAMES[kind]]
-                self._reasons.append("tool_kind: Cedar knows the tools by the names that are used most, and no others.")
+                self._reasons.append("tool_kind: Cedar covers only the most common tool names.")
                 yield CedarBounds(self._condition(named, "context.tool", "tool").lower, TRUE)
             elif key == "args.command" and "tool_kind" in alternative:
                 yield CedarBounds(self._clause(key, condition).lower, TRUE)
@@ -186,7 +186,7 @@ class _Writer:
         if root == "tool":
             return self._condition(condition, "context.tool", "tool")
         if "*" in name.split("."):
-            self._reasons.append(f"{key}: Cedar cannot look through arguments whose names it is not told.")
+            self._reasons.append(f"{key}: Cedar cannot inspect arguments whose names it does not know.")
             return NOT_SAID
         found = []
         for place in _places(root, name):
@@ -216,12 +216,12 @@ class _Writer:
         if name == "surely":
             return self._condition(operand, value, key)
         if (name == "range") is not (key in self.numbers):
-            self._reasons.append(f"{key} is compared both as a number and as a text, and Cedar wants one type.")
+            self._reasons.append(f"{key} is compared both as a number and as a text, but Cedar needs one type.")
             return NOT_SAID
         bounds = _LEAVES[name](operand, value) if name in _LEAVES else NOT_SAID
         if not bounds.exact:
             self._reasons.append(
-                f"{key}: {name} {one_line(json.dumps(operand, ensure_ascii=False), 60)} is beyond Cedar."
+                f"{key}: {name} {one_line(json.dumps(operand, ensure_ascii=False), 60)} cannot be expressed in Cedar."
             )
         return bounds
 

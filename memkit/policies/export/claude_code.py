@@ -211,8 +211,8 @@ _PATH_KEYS = frozenset({"args.file_path", "args.path"})
 _CONTENT = frozenset({"command", "file_path", "path", "notebook_path", "url"})
 """Parameters that no rule may name, because their patterns are written differently."""
 _SHELL_LIMIT = (
-    "A Bash rule sees the text of a command and not what it runs: a path before the program, sh -c, quotes, options in "
-    "front of a subcommand and what is made at run time get past it."
+    "A Bash rule sees the text of a command, not what it runs: a path before the program, sh -c, quotes, options "
+    "before a subcommand and anything computed at run time get past it."
 )
 
 
@@ -268,7 +268,7 @@ def _export(policy: PolicyData, lists: Mapping[str, list[str]], tighten: bool) -
         _add_rules(alternative, rules)
     exceptions = [item.get("text", "") for item in exceptions_of(policy) if "match" in item]
     for text in exceptions:
-        rules.reasons.append(f"The exception {one_line(text, 60)!r} never lifts it: rules know nothing of the host.")
+        rules.reasons.append(f"The exception {one_line(text, 60)!r} never lifts it: rules know nothing about the host.")
     written = list(dict.fromkeys(rules.sure if tighten else rules.near))
     lists[effect].extend(written)
     differs = rules.misses or rules.catches
@@ -283,12 +283,12 @@ def _add_rules(alternative: Mapping[str, JSON], rules: _Rules) -> None:
         named = [name for kind in as_list(alternative["tool_kind"]) for name in SAMPLE_NAMES[kind]]
         alternative = {**alternative, "tool": alternative.get("tool", named)}
         rules.misses = True
-        rules.reasons.append("tool_kind: only Bash, and tools of servers by the names that are used most.")
+        rules.reasons.append("tool_kind: only Bash, and the most common names of servers' tools.")
     tools = list(_tools(alternative.get("tool"), rules))
     facts = [key for key in alternative if key.startswith("context.")]
     clauses = {key: data for key, data in alternative.items() if key.startswith("args.")}
     if facts:
-        reason = f"Rules know nothing of the host, and so not {', '.join(facts)}."
+        reason = f"Rules know nothing about the host, so not {', '.join(facts)}."
         for tool in tools:
             rules.add_near((), tool, reason)
         return
@@ -301,8 +301,8 @@ def _add_rules(alternative: Mapping[str, JSON], rules: _Rules) -> None:
 
 def _add_for_tool(tool: str, clauses: Mapping[str, JSON], rules: _Rules) -> None:
     if len(clauses) > 1 or tool not in OWN_TOOLS:
-        many = f"A rule has one pattern, and this asks for {', '.join(clauses)}."
-        none = f"A rule on {tool} in a settings file takes no pattern, and so not {', '.join(clauses)}."
+        many = f"A rule has one pattern, but this needs {', '.join(clauses)}."
+        none = f"A rule on {tool} in a settings file takes no pattern, so not {', '.join(clauses)}."
         rules.add_near((), tool, many if tool in OWN_TOOLS else none)
         return
     ((key, data),) = clauses.items()
@@ -310,7 +310,7 @@ def _add_for_tool(tool: str, clauses: Mapping[str, JSON], rules: _Rules) -> None
     if tool == "Bash" and key == "args.command":
         found, reason = commands(data), _SHELL_LIMIT
     elif tool in _PATH_TOOLS and key in _PATH_KEYS:
-        found, reason = paths(data), "Claude Code resolves paths before it compares them, and takes a folder whole."
+        found, reason = paths(data), "Claude Code resolves paths before comparing them, and matches whole folders."
     elif tool in _PATH_TOOLS or name in _CONTENT or "." in name or "*" in name:  # a pattern on a file is its path
         found, reason = NONE, f"A rule on {tool} has no pattern for {key}."
     else:
@@ -320,7 +320,9 @@ def _add_for_tool(tool: str, clauses: Mapping[str, JSON], rules: _Rules) -> None
             return
     prefix = f"{_PATH_TOOLS.get(tool, tool)}({'' if reason else f'{name}:'}"
     partly = (
-        () if found.complete else (f"{key}: {one_line(json.dumps(data, ensure_ascii=False), 80)} has no full pattern.",)
+        ()
+        if found.complete
+        else (f"{key}: {one_line(json.dumps(data, ensure_ascii=False), 80)} has no exact pattern.",)
     )
     rules.add_near([f"{prefix}{text})" for text in found.texts], tool, *([reason] if reason else []), *partly)
 
@@ -360,10 +362,10 @@ def _told_of_allow(account: ExportedPolicy, policy: PolicyData, weaker: bool) ->
     if account.effect != "allow" or account.state == "nothing":
         return account
     if weaker:
-        reason = "An allow would let run unasked what the rules miss of the policies above, so it is left out."
+        reason = "An allow would let calls run that the rules above miss, so it is left out."
         return ExportedPolicy(account.name, account.effect, "missing", (reason,))
     complete = all(alternative.keys() == {"tool"} for alternative in as_list(policy["match"]))
     if complete and _allowed(policy):
         return account
-    reason = "Only whole tools by their names are allowed; where no rule speaks, Claude Code asks."
+    reason = "Only whole tools can be allowed by name; where no rule applies, Claude Code asks."
     return ExportedPolicy(account.name, account.effect, "narrower" if _allowed(policy) else "missing", (reason,))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from ..memory.record.lines import ArchiveError
 
@@ -71,20 +71,20 @@ def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, st
         WrongAddress: It is none of those; the message never repeats what may contain a password.
         BackendAway: The variable is not set.
     """
-    known = f"Write {FILES}, a URL that begins with {next(iter(schemes))}://, or $NAME."
+    known = f"Give {FILES}, a URL that starts with {next(iter(schemes))}://, or $NAME."
     text = given.strip()
     if text.startswith("$"):
         if not (match := _VARIABLE.fullmatch(text)):
             raise WrongAddress("Exactly $NAME reads an address from the environment, without anything around it.")
         text = (os.environ if environment is None else environment).get(match[1], "").strip()
         if not text:
-            raise BackendAway(f"The variable {match[1]} is not set, and it holds the address of a back end.")
+            raise BackendAway(f"The variable {match[1]}, which names the address of a back end, is not set.")
     if text == FILES:
         return BackendAddress(FILES)
     scheme, found, _ = text.partition("://")
     if not found or scheme.lower() not in schemes:
         what = f"{scheme.lower()}://…" if found and scheme.isalnum() and len(scheme) < 20 else "That"
-        raise WrongAddress(f"{what} is no back end for this. {known}")
+        raise WrongAddress(f"{what} is not a valid back end here. {known}")
     try:
         parts = urlsplit(text)
         hosts = parts.netloc.rpartition("@")[2]
@@ -93,24 +93,19 @@ def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, st
         if parts.netloc.count("@") > 1 or "@" in parts.path + parts.query.partition("=")[0] + parts.fragment:
             raise WrongAddress("In a password write %40 for @, %2F for /, %3F for ? and %23 for #.")
     except ValueError:
-        raise WrongAddress(f"The address has a port or a host that cannot be. {known}") from None
+        raise WrongAddress(f"The address has an invalid host or port. {known}") from None
     if "\0" in text or any(letter.isspace() for letter in text):
-        raise WrongAddress(f"An address holds no blanks. {known}")
+        raise WrongAddress(f"An address must not contain blanks. {known}")
     return BackendAddress({"postgres": "postgresql", "rediss": "redis"}.get(scheme.lower(), scheme.lower()), text)
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL without any password in it.
-
-    >>> without_secrets("postgresql:///memory?host=/run&user=ann&password=x")
-    'postgresql:///memory?host=/run&user=ann'
-    """
+    """Return a URL without any password in it."""
     parts = urlsplit(url)
     account, at, host = parts.netloc.rpartition("@")
     told = [pair for pair in parse_qsl(parts.query) if not _SECRET.search(pair[0])]
     query = urlencode(told, quote_via=quote, safe="/")
-    host = account.partition(":")[0] + at + host
-    return f"{parts.scheme}://{host}{parts.path}{'?' if query else ''}{query}"  # urlunsplit omits an empty host
+    return urlunsplit((parts.scheme, account.partition(":")[0] + at + host, parts.path, query, ""))
 
 
 def masked(text: str, url: str) -> str:

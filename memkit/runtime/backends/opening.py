@@ -33,6 +33,6 @@ def loaded(known: Mapping[str, str], where: BackendAddress) -> Any:
     except ImportError as error:
         library, extra = LIBRARIES[module]  # a project has no memkit
         raise BackendAway(
-            f"{where.kind} needs a library that is not here ({error.name}): pip install {library} (the extra "
+            f"{where.kind} needs a library that is not installed ({error.name}): pip install {library} (the extra "
             f"memkit-agent[{extra}])."
         ) from None

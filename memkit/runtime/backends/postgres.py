@@ -309,11 +309,13 @@ class PostgresLog:
         """Raise ``BackendUnfit`` if the database is another store's, or its memory moved elsewhere."""
         if moved_to:
             raise BackendUnfit(
-                f"The memory at {self.server.shown} was moved to {moved_to}: take over the store's newer memkit.yaml, "
-                "or ask for the move again if it was interrupted."
+                f"The memory at {self.server.shown} was moved to {moved_to}: get the store's newer memkit.yaml, "
+                "or repeat the move if it was interrupted."
             )
         if name and self._name and name != self._name:
-            raise BackendUnfit(f"The database at {self.server.shown} holds the memory of {name!r:.60}, another store.")
+            raise BackendUnfit(
+                f"The database at {self.server.shown} contains the memory of {name!r:.60}, another store."
+            )
 
     def asked(self, ask: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
         """Return the result of ``ask`` on the connection, within the current change if there is one."""
@@ -344,7 +346,7 @@ class PostgresLog:
 @contextmanager
 def _mine(log: PostgresLog, batch: PostgresBatch) -> Iterator[PostgresBatch]:
     if log.open_batch is not None:
-        raise ArchiveError("A change of this archive is open already.")
+        raise ArchiveError("A change of this archive is already open.")
     try:
         batch.begin()
         log.open_batch = batch
@@ -420,7 +422,7 @@ class PostgresBatch:
         """Return the future position of ``line``, whose content is ``data``."""
         user, corpus = str(data.get("user_id", "")), corpus_of(data)
         if "\0" in user:
-            raise InvalidRecord("The name of a user holds a NUL, which PostgreSQL keeps nowhere.")
+            raise InvalidRecord("The name of a user contains a NUL, which PostgreSQL cannot store.")
         shard = shard_of(self.writer_in(corpus), user, shared=corpus == SHARED)
         staged = self._staged.get(shard)
         if staged is None:

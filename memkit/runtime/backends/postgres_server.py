@@ -43,7 +43,7 @@ MOST_CONNECTIONS = 10
 IDLE_SECONDS = 600.0
 LOOK_SECONDS, REFUSED_SECONDS = 0.05, 1.0
 """How often a waiting caller checks whether the server refused a connection, and for how long that is recent."""
-MEANWHILE = "The connection was lost, and somebody else wrote meanwhile. Nothing was stored; try again."
+MEANWHILE = "The connection was lost, and another writer wrote meanwhile. Nothing was stored; try again."
 _COMING = re.compile("too many|connection slots|starting up|shutting down|recovery mode|are in use|were closed")
 """Messages that mean a later attempt may succeed; a refused connection has no error code."""
 
@@ -156,7 +156,7 @@ class PostgresServer:
             raise self._explained(error) from None
         except UnicodeEncodeError as error:
             self.drop()
-            raise InvalidRecord(f"PostgreSQL cannot keep this: {error.reason}.") from None
+            raise InvalidRecord(f"PostgreSQL cannot store this: {error.reason}.") from None
 
     def _explained(self, error: psycopg.Error) -> Exception:
         said = masked(str(error).split("\nHINT")[0].split("\nMultiple")[0], self._url).rstrip(".")
@@ -165,12 +165,12 @@ class PostgresServer:
             case errors.SerializationFailure() | errors.DeadlockDetected():
                 return ConnectionLost(said, may_come=True)
             case errors.ReadOnlySqlTransaction():
-                return ConnectionLost("it only reads now: another server is the primary.", may_come=True)
+                return ConnectionLost("it is read-only now: another server is the primary.", may_come=True)
             case errors.UniqueViolation():
                 return BackendAway(MEANWHILE)
             case errors.LockNotAvailable():
                 return StoreLocked(
-                    f"Another writer held the lock in {self.shown} for more than {LOCK_SECONDS} seconds. Try again."
+                    f"Another writer has held the lock in {self.shown} for more than {LOCK_SECONDS} seconds. Try again."
                 )
             case errors.DiskFull() | errors.OutOfMemory():
                 return StoreFull(f"The server at {self.shown} has no room: {said} Nothing was stored.")
@@ -181,8 +181,8 @@ class PostgresServer:
                     said, may_come=isinstance(error, errors.AdminShutdown) or bool(_COMING.search(said))
                 )
             case psycopg.DataError():
-                return InvalidRecord(f"PostgreSQL cannot keep this: {said}")
-        return BackendUnfit(f"The database at {self.shown} does not fit: {said}")
+                return InvalidRecord(f"PostgreSQL cannot store this: {said}")
+        return BackendUnfit(f"The database at {self.shown} is not usable: {said}")
 
 
 def unusable(shown: str, why: str) -> str:

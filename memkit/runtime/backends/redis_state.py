@@ -90,26 +90,6 @@ class RedisState:
                 f"Redis at {self.shown} cannot be reached: {masked(str(error), self._url).rstrip('.')}."
             ) from None
 
-    def require_rights(self) -> None:
-        """Raise ``BackendUnfit`` if the server's rules do not allow this user the writes that sessions take."""
-        key = self._key("probe", os.urandom(8).hex())
-        with self._redis.pipeline(transaction=True) as commands:
-            commands.set(key, b"", nx=True, ex=1)
-            commands.delete(key)
-            commands.sadd(key, b"")
-            commands.expire(key, 1)
-            commands.delete(key)
-            commands.hincrby(key, "uses", 1)
-            commands.delete(key)
-            try:
-                commands.execute()
-            except redis.exceptions.OutOfMemoryError:
-                return  # a full server lets this user write when it has room
-            except redis.RedisError as error:
-                raise BackendUnfit(
-                    f"Redis at {self.shown} does not let this user write: {masked(str(error), self._url).rstrip('.')}."
-                ) from None
-
     def remark(self) -> str:
         """Return which of the server's settings let data expire early; empty if none do."""
         found: dict[str, Any] = self._asked(self._told) or {}
@@ -117,8 +97,8 @@ class RedisState:
         if policy == "noeviction" or not found.get("maxmemory"):
             return ""
         return (
-            f"Redis at {self.shown} drops what it has no room for ({policy}): sessions may end before their time on "
-            "other instances. With 'maxmemory-policy noeviction' it says so instead."
+            f"Redis at {self.shown} evicts keys when full ({policy}): sessions may end early on other instances. With "
+            "'maxmemory-policy noeviction' it reports an error instead."
         )
 
     def _told(self) -> dict[str, Any]:
@@ -130,8 +110,8 @@ class RedisState:
     def _require_fit(self) -> bool:
         if self._told().get("cluster_enabled"):
             raise BackendUnfit(
-                f"Redis at {self.shown} is one of a cluster, and memkit speaks with one server. Name one without "
-                "'cluster-enabled'; a replica keeps it from being the only one."
+                f"Redis at {self.shown} is part of a cluster, but memkit needs a single server. Name one without "
+                "'cluster-enabled'; add a replica for redundancy."
             )
         return True
 
@@ -180,7 +160,9 @@ class RedisState:
                 commands.get(lock)
             standing = dict(zip(locks, commands.execute()[1::2], strict=True))
         if standing.get(session, b"") not in (b"", self._tokens.get(session)):
-            raise SessionInUse("Another instance went on with this session meanwhile. Go on there, or begin another.")
+            raise SessionInUse(
+                "Another instance has continued this session meanwhile. Continue there, or start another."
+            )
         return [lock for one, lock in locks.items() if standing[one] == self._tokens[one]]
 
     def pull(self, user_id: str) -> None:
@@ -218,7 +200,7 @@ class RedisState:
             if is_new:
                 del self._tokens[digest]
             raise SessionInUse(
-                "This session is open on another instance. Wait until it ends there, or begin another."
+                "This session is open on another instance. Wait until it ends there, or start another."
             ) from None
         self.pull(user_id)
 
@@ -310,7 +292,7 @@ class RedisState:
                 self._quiet_until = time.monotonic() + QUIET
             if is_away not in self._reported:
                 said = masked(str(error), self._url).rstrip(".")
-                self._note(f"Redis at {self.shown} does not serve: {said}. This goes on, on this machine alone.")
+                self._note(f"Redis at {self.shown} is not available: {said}. Continuing on this machine alone.")
             self._reported.add(is_away)
             return None
         self._reported.discard(True)  # a server that is full still answers reads

@@ -108,10 +108,10 @@ def version_of(connection: psycopg.Connection[Any]) -> int:
 def require_version(found: int) -> None:
     """Raise ``BackendUnfit`` if the tables are not those of this version."""
     if found > VERSION:
-        raise BackendUnfit(f"The tables have version {found}, and this memkit reads {VERSION}. Upgrade memkit-agent.")
+        raise BackendUnfit(f"The tables have version {found}, but this memkit reads {VERSION}. Upgrade memkit-agent.")
     if found < VERSION:
-        what = f"The tables have version {found}" if found else "The database has no tables of memkit's"
-        raise BackendUnfit(f"{what}. Their owner makes them: memkit backend migrate --url OWNER_URL --role ROLE.")
+        what = f"The tables have version {found}" if found else "The database has no memkit tables"
+        raise BackendUnfit(f"{what}. Their owner creates them: memkit backend migrate --url OWNER_URL --role ROLE.")
 
 
 def migrate(connection: psycopg.Connection[Any], role: str, *, dry_run: bool = False) -> list[str]:
@@ -193,9 +193,9 @@ def _require_servant(connection: psycopg.Connection[Any], role: str) -> None:
     query = "SELECT rolsuper OR rolbypassrls, rolname = current_user FROM pg_roles WHERE rolname = %s"
     row = connection.execute(query, (role,)).fetchone()
     if row is None:
-        raise WrongAddress(f"There is no role {role!r:.60} on that server: CREATE ROLE … LOGIN makes one.")
+        raise WrongAddress(f"There is no role {role!r:.60} on that server: create it with CREATE ROLE … LOGIN.")
     if why := _unfit(*row):
-        raise WrongAddress(f"The role {role!r:.60} must not serve: {why}. Name one with LOGIN and nothing else.")
+        raise WrongAddress(f"The role {role!r:.60} must not serve: {why}. Name one with only LOGIN.")
 
 
 def served_by(connection: psycopg.Connection[Any]) -> str:
@@ -209,8 +209,8 @@ def served_by(connection: psycopg.Connection[Any]) -> str:
     role, *rights = connection.execute(query, (f"{SCHEMA}.store",)).fetchone() or ("", False, False)
     why = _unfit(*rights)
     return why and (
-        f"The role {role!r:.60} serves, and {why}. Let one serve that has LOGIN and nothing else: "
-        "memkit backend migrate --url OWNER_URL --role ROLE, then name ROLE in backends.archive."
+        f"The role {role!r:.60} should not serve: {why}. Use one with only LOGIN: memkit backend migrate --url "
+        "OWNER_URL --role ROLE, then name ROLE in backends.archive."
     )
 
 
@@ -224,4 +224,4 @@ def rights_missing(connection: psycopg.Connection[Any]) -> list[str]:
 
 
 def _unfit(unheld: bool, owns: bool) -> str:
-    return "row-level security does not hold it" if unheld else "it owns the tables" if owns else ""
+    return "it bypasses row-level security" if unheld else "it owns the tables" if owns else ""

@@ -66,6 +66,7 @@ def hold_to(agreed: str, embedder: Embedder) -> None:
     """
     if agreed and agreed != identity(embedder):
         raise OtherModel(
-            f"This store's vectors are of the model {agreed!r} and retrieval.vectors names {identity(embedder)!r}. "
-            "Name the folder of the former there, or take the new one for good: memkit index rebuild --vectors."
+            f"This store's vectors come from the model {agreed!r}, but retrieval.vectors names "
+            f"{identity(embedder)!r}. Name the folder of the former, or switch to the new one: memkit index rebuild "
+            "--vectors."
         )

@@ -74,8 +74,8 @@ def weights_in(folder: Path) -> Path:
     found = next((folder / name for name in NETWORKS + TABLES if (folder / name).is_file()), None)
     if found is None:
         raise EmbeddingError(
-            f"There is no embedding model in {folder} (neither {NETWORKS[0]} nor {TABLES[0]}). Name the folder of one "
-            "as sentence-transformers (ONNX) or Model2Vec lay it out in retrieval.vectors, or set it to off."
+            f"There is no embedding model in {folder} (neither {NETWORKS[0]} nor {TABLES[0]}). Set retrieval.vectors "
+            "to a folder laid out as by sentence-transformers (ONNX) or Model2Vec, or to off."
         )
     return found
 
@@ -132,7 +132,7 @@ def _read(folder: Path, name: str) -> dict[str, Any]:
     path = folder / name
     content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if not isinstance(content, dict):
-        raise EmbeddingError(f"{name} holds no object.")
+        raise EmbeddingError(f"{name} is not an object.")
     return content
 
 

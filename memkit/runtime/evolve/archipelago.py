@@ -55,20 +55,22 @@ def checked_checkpoint(data: Any, settings: Mapping[str, JSON]) -> Mapping[str, 
         try:
             data = json.loads(data)
         except (ValueError, RecursionError) as problem:
-            raise BadCheckpoint(f"The checkpoint is damaged or cut short: {problem}.") from problem
+            raise BadCheckpoint(f"The checkpoint is damaged or truncated: {problem}.") from problem
     if not isinstance(data, Mapping) or not isinstance(data.get("format"), int):
-        raise BadCheckpoint("This is no checkpoint of a search, or it is cut short.")
+        raise BadCheckpoint("This is not a checkpoint of a search, or it is truncated.")
     if data["format"] > CHECKPOINT_FORMAT:
         raise BadCheckpoint(
             f"The checkpoint has format {data['format']}; this version reads {CHECKPOINT_FORMAT}. Update it."
         )
     for part, kind in _PARTS.items():
         if part not in data or not isinstance(data[part], kind):
-            raise BadCheckpoint(f"The checkpoint is damaged or cut short: {part!r} is missing or wrong.")
+            raise BadCheckpoint(f"The checkpoint is damaged or truncated: {part!r} is missing or wrong.")
     for label, value in settings.items():
         saved = data["settings"].get(label)
         if saved != value:
-            raise BadCheckpoint(f"The checkpoint is of another run: its {label} is {saved!r:.60}, not {value!r:.60}.")
+            raise BadCheckpoint(
+                f"The checkpoint is from a different run: its {label} is {saved!r:.60}, not {value!r:.60}."
+            )
     return data
 
 
@@ -104,7 +106,7 @@ def programs_of(programs: Mapping[str, Any], species: Species, judge: ProgramJud
     for key, item in programs.items():
         genome = species.decoded(item["genome"])
         if judge.id_of(genome) != key:
-            raise ValueError(f"program {key} is not what its id says")
+            raise ValueError(f"program {key} does not match its id")
         score = Score(item["value"], item["reason"], item["metrics"], item["artifacts"])
         members[key] = judge.member(key, genome, score)
     return members
@@ -347,7 +349,7 @@ class Ensemble:
     def __init__(self, proposers: Sequence[Proposer], random: Random) -> None:
         self._proposers = {proposer.name: proposer for proposer in proposers}
         if len(self._proposers) != len(proposers):
-            raise EvolveError("Two proposers have the same name; what each contributes could not be told apart.")
+            raise EvolveError("Two proposers have the same name, so their contributions could not be told apart.")
         self.random = random
         self.standings = {name: ProposerStanding() for name in self._proposers}
 

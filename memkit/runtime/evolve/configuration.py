@@ -170,7 +170,7 @@ class Configurations:
         """Return ``genome`` with the values in ``text``, a JSON object."""
         named = _parsed(text)
         if not isinstance(named, dict):
-            raise DoesNotApply("The answer is no JSON object of names and values.")
+            raise DoesNotApply("The answer is not a JSON object of names and values.")
         return self._proposed({**dict(zip(self._names, genome, strict=True)), **named})
 
     def _proposed(self, values: Mapping[str, Any]) -> Values:
@@ -197,7 +197,7 @@ class Configurations:
     def decoded(self, data: Any) -> Values:
         """Return the values of ``data``."""
         if not isinstance(data, list) or len(data) != len(self._names):
-            raise ValueError(f"{data!r:.40} is no configuration of {len(self._names)} values")
+            raise ValueError(f"{data!r:.40} is not a configuration of {len(self._names)} values")
         pairs = zip(data, self._allowed.values(), strict=True)
         return tuple(item.options[int(value)] if isinstance(item, OneOf) else value for value, item in pairs)
 
@@ -216,7 +216,7 @@ class Vectors(Configurations):
         """Return the values of ``text``, a JSON list."""
         values = _parsed(text)
         if not isinstance(values, list):
-            raise DoesNotApply("The answer is no JSON list of values.")
+            raise DoesNotApply("The answer is not a JSON list of values.")
         return self._proposed(_by_place(values))
 
 
@@ -229,7 +229,7 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise DoesNotApply(f"The answer is no JSON: {problem}.") from problem
+        raise DoesNotApply(f"The answer is not JSON: {problem}.") from problem
 
 
 def _rounded(value: Any, allowed: NumberRange | OneOf, digits: int) -> Any:

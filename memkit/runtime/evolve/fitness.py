@@ -98,19 +98,19 @@ def cases_of(target: Target | None, points: Sequence[Any] | None = None) -> Case
     """Return the points of comparison and the wanted values; raise an error if there are none."""
     if target is None:
         raise EvolveError(
-            "The mean squared error needs a target: a function or pairs. "
-            "To hand it to a search: functools.partial(fitness_mean_squared_error, target=...)."
+            "The mean squared error needs a target: a function or pairs. To pass it to a search: "
+            "functools.partial(fitness_mean_squared_error, target=...)."
         )
     if callable(target):
         return _sampled(target, points)
     if points is not None:
-        raise EvolveError("Pairs hold their points already: leave out `points`.")
+        raise EvolveError("Pairs already contain their points: leave out `points`.")
     try:
         pairs = [(argument, value) for argument, value in target]
     except (TypeError, ValueError) as problem:
-        raise EvolveError("A target is a function, or pairs of argument and value.") from problem
+        raise EvolveError("A target must be a function, or pairs of argument and value.") from problem
     if not pairs:
-        raise EvolveError("A target without pairs asks nothing of a program.")
+        raise EvolveError("A target without pairs tests nothing.")
     arguments = _as_tuples([argument for argument, _ in pairs])
     return _cases([(key, value) for key, (_, value) in zip(arguments, pairs, strict=True)])
 
@@ -162,7 +162,7 @@ def _default_points(function: Callable[..., float]) -> list[tuple[float, ...]]:
     """Return points for a function of one to three arguments."""
     count = argument_count(function)
     if count not in _GRID:
-        raise EvolveError(f"The target takes {count} arguments: say with `points` where to compare.")
+        raise EvolveError(f"The target takes {count} arguments: give `points` to compare at.")
     return list(itertools.product(_GRID[count], repeat=count))
 
 
@@ -207,12 +207,12 @@ def ask_for_configuration(seed: Any, space: Space | Vector) -> FitnessQuestion:
     """Return the question for the best configuration, or the best vector, within ``space``."""
     if isinstance(space, Mapping):
         if seed is not None and not isinstance(seed, Mapping):
-            raise EvolveError("With a space, the seed program is a dictionary.")
+            raise EvolveError("With a space, the seed program must be a dictionary.")
         return FitnessQuestion(Configurations(space, seed))
     if not isinstance(space, list | tuple):
-        raise EvolveError("A space is a dictionary of names or a list of places, each with what it allows.")
+        raise EvolveError("A space must be a dictionary of names or a list of places, each with what it allows.")
     if seed is not None and not isinstance(seed, list | tuple):
-        raise EvolveError("With a list as space, the seed program is a list.")
+        raise EvolveError("With a list as space, the seed program must be a list.")
     return FitnessQuestion(Vectors(space, seed))
 
 
@@ -269,7 +269,7 @@ def _seed_program(
     """Return the program to start from: the given one, or the sum of the parameters."""
     if seed is not None:
         if parameters is not None:
-            raise EvolveError("The seed program names its parameters already: leave out `parameters`.")
+            raise EvolveError("The seed program already names its parameters: leave out `parameters`.")
         return read_program(seed)
     if parameters is not None:
         return _sum_program(checked_parameters(parameters))

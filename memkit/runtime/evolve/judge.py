@@ -75,7 +75,7 @@ def _combined(metrics: Mapping[Any, Any]) -> tuple[float | None, str]:
         return _number(metrics[COMBINED])
     numbers = [value for value in metrics.values() if not _is_truth(value) and isinstance(value, int | float)]
     if not numbers:
-        return None, "the metrics hold no number"
+        return None, "the metrics contain no number"
     try:
         return _number(math.fsum(numbers) / len(numbers))
     except (OverflowError, ValueError):
@@ -85,13 +85,13 @@ def _combined(metrics: Mapping[Any, Any]) -> tuple[float | None, str]:
 def _number(value: Any) -> tuple[float | None, str]:
     """Return ``value`` as a finite number, or why it is not one."""
     if _is_truth(value):
-        return None, "the fitness is a truth value"
+        return None, "the fitness is a boolean"
     if not isinstance(value, int | float) and (not hasattr(value, "__float__") or hasattr(value, "__len__")):
         return None, f"the fitness is {_shown(value)}, not a number"
     try:
         number = float(value)  # including the numbers of numerical libraries
     except Exception as problem:  # noqa: BLE001 - the value is the caller's
-        return None, f"the fitness is no number: {told(problem)}"
+        return None, f"the fitness is not a number: {told(problem)}"
     return (number, "") if is_score(number) else (None, f"the fitness is {number}, not a finite number")
 
 
@@ -134,7 +134,8 @@ class Workers:
         elif executor is not None:
             if not callable(executor):
                 raise EvolveError(
-                    f"An executor is a concurrent.futures.Executor, or makes one; this is {executor!r:.60}."
+                    "The executor must be a concurrent.futures.Executor, or a function that makes one, not "
+                    f"{executor!r:.60}."
                 )
             self._make = executor
             self._executor = executor()
@@ -191,7 +192,7 @@ class Workers:
         assert self._executor is not None
         if self._make is None:
             raise EvolveError(
-                f"The {type(self._executor).__name__} broke and takes no more work. Hand in a function that makes "
+                f"The {type(self._executor).__name__} broke and takes no more work. Pass a function that makes "
                 "executors, so that it can be replaced."
             )
         self._executor.shutdown(wait=False, cancel_futures=True)

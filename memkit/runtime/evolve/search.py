@@ -234,7 +234,7 @@ class EvolutionarySearcher:
     def generation(self) -> Generation:
         """Judge the programs of one more generation; ``stopped`` afterwards gives a reason to end, if any."""
         if not self._is_between_generations:
-            raise EvolveError("The search was interrupted within a generation. Restore a state to go on.")
+            raise EvolveError("The search was interrupted within a generation. Restore a state to continue.")
         self._is_between_generations = False
         number, end = len(self.history) + 1, self.evaluations + self._population_size
         if number == 1:
@@ -263,7 +263,7 @@ class EvolutionarySearcher:
     def state(self) -> dict[str, JSON]:
         """Return all that the search needs to continue later, as plain JSON data."""
         if not self._is_between_generations:
-            raise EvolveError("The search was interrupted within a generation. Go on from the state before it.")
+            raise EvolveError("The search was interrupted within a generation. Continue from the state before it.")
         programs = {member.id: member for member in (*self._bests.values(), *self._archipelago.members())}
         if self._judge.best is not None:
             programs[self._judge.best.id] = self._judge.best
@@ -300,7 +300,7 @@ class EvolutionarySearcher:
                 set_chance(random, numbers)
             self._read_history(saved["history"], members)
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RefusedProgram) as problem:
-            raise BadCheckpoint(f"The checkpoint is damaged or cut short: {told(problem)}") from problem
+            raise BadCheckpoint(f"The checkpoint is damaged or truncated: {told(problem)}") from problem
         self._tidied, self.stopped = saved["tidied"], saved["stopped"]
         self._scored_at = saved["scored_at"]
         self._finished = []
@@ -379,7 +379,7 @@ def _question(seed: Any, fitness: Fitness, settings: SearchSettings, *, minimize
     """Return what is searched for: by a caller's own species, a configuration, or an expression."""
     if settings.species is not None:
         if seed is not None or settings.space is not None:
-            raise EvolveError("A species brings its own seed program: leave out `seed_program` and `space`.")
+            raise EvolveError("A species has its own seed program: leave out `seed_program` and `space`.")
         return FitnessQuestion(settings.species)
     if settings.space is not None:
         return ask_for_configuration(seed, settings.space)
@@ -395,7 +395,7 @@ def _one_fitness(first: Fitness | None, second: Fitness | None) -> Fitness:
         raise EvolveError("Give one fitness function, as `fitness_fn` or as `fitness`.")
     chosen = first or second
     if not callable(chosen):
-        raise EvolveError(f"A fitness is a function of a program, not {type(chosen).__name__}.")
+        raise EvolveError(f"The fitness must be a function of a program, not {type(chosen).__name__}.")
     return chosen
 
 

@@ -338,14 +338,14 @@ def _read_pattern(data: JSON, path: Path) -> ShellPattern:
         if key not in known:
             raise PolicySetError(f"unknown key {key!r}; known are {', '.join(known)}", path=(*path, key))
     if "except" in data and "program" in data:
-        raise PolicySetError("except goes without program, which says already what is meant", path=(*path, "except"))
+        raise PolicySetError("except cannot be combined with program", path=(*path, "except"))
     program = _texts(data["program"], (*path, "program")) if "program" in data else ()
     verb = _texts(data["verb"], (*path, "verb")) if "verb" in data else ()
     flags = _choice(data["flags"], (*path, "flags")) if "flags" in data else GlobChoice()
     args = _choice(data["args"], (*path, "args")) if "args" in data else GlobChoice()
     for flag in (*flags.any_of, *flags.all_of, *flags.none_of):
         if not flag.startswith(("-", "+")):
-            raise PolicySetError(f"a flag starts with a dash; {flag!r} belongs into args", path=(*path, "flags"))
+            raise PolicySetError(f"a flag starts with a dash; {flag!r} belongs in args", path=(*path, "flags"))
     return ShellPattern(
         program, verb, flags, args, _texts(data["except"], (*path, "except")) if "except" in data else ()
     )

@@ -375,7 +375,7 @@ def _text(value: JSON, path: Path) -> None:
 def _name(value: JSON, path: Path) -> None:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise PolicySetError(
-            "a name starts with a small letter or digit and has at most 64 of a-z, 0-9, _ and -", path=path
+            "a name starts with a lower-case letter or digit and has at most 64 of a-z, 0-9, _ and -", path=path
         )
 
 

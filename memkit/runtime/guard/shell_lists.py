@@ -130,7 +130,7 @@ class _Reader:
             if self.cases:
                 self._skip_pattern()
             else:
-                self._doubt(SYNTAX, "two semicolons outside of case")
+                self._doubt(SYNTAX, "two semicolons outside case")
         return following
 
     def _read_argument(self, current: Simple) -> ShellWord | None:

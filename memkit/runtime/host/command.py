@@ -131,7 +131,7 @@ def converse(
                 code = telling.answer(text, conversation)
             single = options.prompt is not None
             for kept in conversation.end(single=single) if isinstance(conversation, Ending) else ():
-                print(harmless(f"kept of what you said: “{kept['text']}” [{kept['id']}]"), file=streams.messages)
+                print(harmless(f"kept from what you said: “{kept['text']}” [{kept['id']}]"), file=streams.messages)
     finally:
         rooms.close()
     is_talk = options.prompt is None and streams.interactive
@@ -211,9 +211,9 @@ class Telling:
     def answer(self, text: str, conversation: AgentConversation) -> int:
         """Answer one turn, print it, and return its exit code."""
         if not text.strip():
-            raise AgentError("There is nothing to answer. Say something with -p TEXT or on standard input.")
+            raise AgentError("The message is empty. Give one with -p TEXT or on standard input.")
         if any("\ud800" <= character <= "\udfff" for character in text):  # read from bytes that are no UTF-8
-            raise AgentError("What you said is no UTF-8 text. Convert it first.")
+            raise AgentError("The message is not UTF-8 text. Convert it first.")
         if is_slash(text):
             told_data = answered(self.rooms, answer_slash(self.rooms, conversation, text))
         else:
@@ -265,7 +265,7 @@ def _everything(given: TextIO) -> str:
     try:
         return str(raw.read().decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise AgentError(f"Standard input is no UTF-8 text (byte {error.start + 1}). Convert it first.") from error
+        raise AgentError(f"Standard input is not UTF-8 text (byte {error.start + 1}). Convert it first.") from error
 
 
 def _spoken(streams: Streams) -> Iterator[str]:
@@ -375,17 +375,17 @@ def answer_slash(rooms: Rooms, conversation: object, line: str) -> str:
     name, _, argument = line.strip().partition(" ")
     if name == "/clean":
         if not isinstance(conversation, Cleanable):
-            raise AgentError("This SDK keeps the conversation itself. Begin a new one with another --session.")
-        return f"Clean: {conversation.clean()} messages left the conversation. They stay findable."
+            raise AgentError("This SDK keeps the conversation itself. Start a new one with another --session.")
+        return f"Clean: {conversation.clean()} messages left the conversation. They can still be found."
     if name == "/undo":
         return _undo(rooms)
     if not argument.strip():
-        raise AgentError("/approve needs the id of what waits: /approve ID.")
+        raise AgentError("/approve needs the id of a pending item: /approve ID.")
     if why := persons_only("/approve"):
         raise NotForAgents(why)
     stored = rooms.archive.get(argument.strip(), user_id=rooms.user_id)
     if stored is not None and stored.status not in ("quarantined", "live"):
-        raise AgentError(f"{argument.strip()} is {stored.status}: nothing of it waits.")
+        raise AgentError(f"{argument.strip()} is {stored.status}, so there is nothing to approve.")
     rooms.archive.mark("approve", argument.strip(), _person(rooms))
     rooms.reload_core()
     return f"Approved: {argument.strip()}."
@@ -403,7 +403,9 @@ def _undo(rooms: Rooms) -> str:
     for id in ids:
         archive.mark("revoke", id, _person(rooms), reason=UNDONE)
     rooms.reload_core()
-    return f"Undone: {', '.join(ids)}." if ids else "Nothing to undo: this session wrote nothing that still stands."
+    return (
+        f"Undone: {', '.join(ids)}." if ids else "Nothing to undo: nothing that this session wrote is still in place."
+    )
 
 
 def _person(rooms: Rooms) -> Origin:

@@ -69,11 +69,11 @@ def endpoint_of(settings: ProjectSettings, vendor: Vendor = OPENAI) -> Endpoint:
     key = environment.get(vendor.key, "").strip()
     if not key:
         raise CannotServe(
-            f"{vendor.key} is not set. Put the vendor's key into the environment or into .env "
-            "(any text where a local server asks for none)."
+            f"{vendor.key} is not set. Put the vendor's key in the environment or in .env (any text if a local server "
+            "needs none)."
         )
     if not (key.isascii() and key.isprintable()):
-        raise CannotServe(f"{vendor.key} holds characters that no key has. Copy it again.")
+        raise CannotServe(f"{vendor.key} contains characters that no key has. Copy it again.")
     url = _base_url(environment.get(vendor.url, "").strip(), vendor)
     return Endpoint(key, url, settings.model, settings.timeout, vendor)
 
@@ -86,7 +86,7 @@ def _base_url(text: str, vendor: Vendor) -> str | None:
     except ValueError:
         usable = False
     if text and not usable:
-        raise CannotServe(f"{vendor.url}={text!r} is no address. Write one like {vendor.example}.")
+        raise CannotServe(f"{vendor.url}={text!r} is not an address. Write one like {vendor.example}.")
     if not vendor.home.endswith("/v1"):  # its clients append that themselves, but documents of other servers include it
         text = text.rstrip("/").removesuffix("/v1")
     return text or None
@@ -132,7 +132,7 @@ def clear_faults(endpoint: Endpoint, sdk: ModuleType) -> Iterator[None]:
         yield
     except ImportError as error:
         # The HTTP library's own requirements depend on the environment, for example a proxy that speaks SOCKS.
-        raise CannotServe(f"{where} cannot be asked: {error}") from error
+        raise CannotServe(f"The request to {where} failed: {error}") from error
     except kinds.APITimeoutError as error:
         raise too_slow(endpoint) from error
     except kinds.AuthenticationError as error:

@@ -34,7 +34,7 @@ def plain_model(settings: ProjectSettings, vendor: Vendor | None) -> PlainModel 
         return None
     if name not in ("off", "provider") and name not in VENDORS:
         raise CannotServe(
-            f"context.summary_model: {chosen!r:.60} is no provider of a project. It asks {', '.join(VENDORS)}."
+            f"context.summary_model: {chosen!r:.60} is not a provider for projects. Choose from {', '.join(VENDORS)}."
         )
     endpoint = endpoint_of(settings, VENDORS.get(name, vendor or OPENAI))
     return PlainModel(replace(endpoint, model=model) if model else endpoint)

@@ -233,7 +233,7 @@ class Session:
     def _require_agent(self, kept: Kept | None, session: str) -> None:
         if kept is not None and kept.agent_id != self._kept.agent_id:
             whose = "the agent without a name" if kept.agent_id is None else f"the agent {kept.agent_id!r:.60}"
-            raise AgentError(f"The session {session!r:.60} is one with {whose}. Begin one of another name.")
+            raise AgentError(f"The session {session!r:.60} belongs to {whose}. Start one with another name.")
 
     def finish(self) -> Resumed | None:
         """Let a turn that was cut off continue to its end; return None if there is none.
@@ -301,9 +301,9 @@ class Session:
             TurnStopped: The disk cannot be written; what was done stays done.
         """
         if self._has_to_open_anew:
-            raise TurnStopped("The last turn could not be kept. Open the conversation anew: it goes on with that turn.")
+            raise TurnStopped("The last turn could not be saved. Reopen the conversation: it continues with that turn.")
         if self.fault is not None and not self._save():
-            raise TurnStopped(f"{self.fault} Nothing new is begun before that.")
+            raise TurnStopped(f"{self.fault} Nothing new is started before that.")
         try:
             with self._as_if_killed_by_the_disk():
                 reply = turn()
@@ -430,7 +430,7 @@ class Session:
         except OSError as error:
             why = error.strerror or error
             self.fault = (
-                f"The last turn of this session is not kept: {why}. It is with the next one, once that is mended."
+                f"The last turn of this session is not saved: {why}. It is saved with the next one, once that is fixed."
             )
             return False
         self.fault = None
@@ -455,8 +455,8 @@ def _is_of_disk(error: Exception) -> bool:
 def _told(error: Exception, *, was_opened: bool) -> str:
     said = f"{error.filename or 'The disk'}: {error.strerror}." if isinstance(error, OSError) else str(error)
     if was_opened:
-        return f"{said} What you said is kept: the turn goes on with your next message once that is mended."
-    return f"{said} Nothing was done. Say it again once that is mended."
+        return f"{said} Your message is kept: the turn continues with your next message once that is fixed."
+    return f"{said} Nothing was done. Say it again once that is fixed."
 
 
 # --- an SDK's own files

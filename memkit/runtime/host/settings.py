@@ -162,7 +162,7 @@ def _compiled(path: Path, kind: type) -> Any:
         raise CannotServe(f"{path} cannot be used: {error}. Render the project again.") from error
     if not isinstance(content, kind):
         # An empty object in place of the policies would otherwise count as an empty set.
-        raise CannotServe(f"{path} cannot be used: it does not hold a {kind.__name__}. Render the project again.")
+        raise CannotServe(f"{path} cannot be used: it is not a {kind.__name__}. Render the project again.")
     return content
 
 
@@ -173,11 +173,11 @@ def _host_context(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise CannotServe(f"AGENT_CONTEXT is no JSON: {error}.") from error
+        raise CannotServe(f"AGENT_CONTEXT is not JSON: {error}.") from error
     if not isinstance(value, dict):
         raise CannotServe('AGENT_CONTEXT must be a JSON object such as {"env": "test"}.')
     if "trust" in value:
-        raise AgentError("AGENT_CONTEXT trust: that is what the conversation makes of it, and no host can set it.")
+        raise AgentError("AGENT_CONTEXT trust: this is set by the conversation and cannot be given.")
     return value
 
 
@@ -199,7 +199,7 @@ def dotenv(path: Path) -> dict[str, str]:
     except (FileNotFoundError, IsADirectoryError):
         return {}
     except UnicodeDecodeError as error:
-        raise CannotServe(f"{path} is no UTF-8 text (byte {error.start + 1}). Write it anew.") from error
+        raise CannotServe(f"{path} is not UTF-8 text (byte {error.start + 1}). Write it again.") from error
     pairs = (
         line.removeprefix("export ").split("=", 1) for line in map(str.strip, lines) if "=" in line and line[0] != "#"
     )

@@ -51,13 +51,13 @@ class SideModel:
 
         while len(turns) > 1 and len(told_to_model(turns)) > MOST_READ:
             turns = turns[1:]
-        answer = self._asked(ASK, told_to_model(turns), "What lasts is drawn by rules for now")
+        answer = self._asked(ASK, told_to_model(turns), "Lasting facts are extracted by rules for now")
         if answer is None:
             return by_rules(turns)
         try:
             drawn = checked_pieces(answer, turns)
         except ValueError as error:
-            self._notice(f"What the model drew from the conversation was refused, and rules did it instead: {error}")
+            self._notice(f"The facts that the model extracted were refused, and rules extracted them instead: {error}")
             return by_rules(turns)
         for refused in drawn.refused:
             self._notice(refused)

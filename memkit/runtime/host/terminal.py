@@ -60,8 +60,8 @@ def persons_only(deed: str) -> str | None:
     if variable is None:
         return None
     return (
-        f"{deed} is a person's word, and {variable} says that an agent runs this. Let a person run it on a terminal; "
-        f"a host that speaks for one sets {PERSON}=1."
+        f"{deed} must be run by a person, but {variable} says that an agent runs this. Run it on a terminal; a host "
+        f"acting for a person sets {PERSON}=1."
     )
 
 
@@ -261,7 +261,7 @@ def beside(given: TextIO, tell: Callable[[str], None]) -> str:
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
         return ""
     if not select.select([descriptor], [], [], WAIT)[0]:
-        tell(f"Nothing came on standard input within {WAIT:.0f} seconds; going on without it.")
+        tell(f"Nothing came on standard input within {WAIT:.0f} seconds; continuing without it.")
         return ""
     return given.read(MOST)
 
@@ -289,13 +289,11 @@ class Questions:
         from ..loop.journal_file import TurnLeft
 
         outcomes = {"d": DONE, "done": DONE, "r": RUN, "run": RUN, "l": LEAVE, "leave": LEAVE, "": LEAVE}
-        question = (
-            f"{_shown(call.name, call.args)} had begun when the program was cut off; it may have been carried out."
-        )
+        question = f"{_shown(call.name, call.args)} was running when the program was interrupted; it may have finished."
         while True:
             line = self._answer(f"{question}\nd: it was done, r: run it (once more), l: leave it [l] ")
             if not line.endswith("\n"):
-                raise TurnLeft("The turn stays unfinished. You are asked again when the session goes on.")
+                raise TurnLeft("The turn stays unfinished. You will be asked again when the session resumes.")
             if (answer := line.strip().lower()) in outcomes:
                 return outcomes[answer]
             question = "Please answer with one of these letters."

@@ -47,7 +47,7 @@ EFFORT = Budget(nodes=5_000, seconds=0.5)
 """The budget for finding out whether a subtask can be done."""
 MOST_REASONS = 100
 """Limit for one failure; a domain with many methods has more ways to fail than anybody reads."""
-LATE = "to say how far this comes would take too long"
+LATE = "working out how far this gets would take too long"
 
 
 class KnowingPlanner(Protocol):
@@ -243,7 +243,7 @@ class _Explainer:
             known = sorted({*self._operators, *(method.task for method in self._methods)})
             near = difflib.get_close_matches(str(task[0]), known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            yield Obstacle(task, f"no operator and no method is called {task[0]}{hint}", "unknown")
+            yield Obstacle(task, f"no operator or method is named {task[0]}{hint}", "unknown")
         elif task in above:
             yield Obstacle(task, "leads back to itself", "loop")
         elif len(above) >= DEEPEST or self._clock() > self._deadline:
@@ -264,7 +264,7 @@ class _Explainer:
             self._copy(state).follow([step], self._operators)
         except Impossible as error:
             return Obstacle(task, str(error))
-        return Obstacle(task, "could be taken here, and yet nothing after it works out", "after")
+        return Obstacle(task, "could be taken here, but nothing after it works out", "after")
 
     def passed_over(self, tree: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, list[Obstacle]]]:
         """Yield each node of a tree with the methods before the chosen one, and why they did not apply."""
@@ -359,7 +359,7 @@ class _Explainer:
             kind = (method.head.types or {}).get(wanted, ROOT_TYPE)
             if kind != ROOT_TYPE and given not in self._objects.get(kind, {}):
                 return "type", f"{given} is not {one_of(kind)}{self._known(kind, given)}"
-        return None if unified(args, task[1:], {}) is not None else ("condition", "wants the same object twice")
+        return None if unified(args, task[1:], {}) is not None else ("condition", "needs the same object twice")
 
     def _known(self, kind: str, given: Any) -> str:
         members = [str(member) for member in self._objects.get(kind, {})]
@@ -428,9 +428,9 @@ class _Explainer:
         # Only proposals of a model are checked for the declared effects.
         for effect in declared_effects(self._domain, task) if method.learned else ():
             if not holds(effect, {}, here, ()):
-                words = f"'{effect}' should be so afterwards and is not"
+                words = f"'{effect}' should hold afterwards but does not"
                 return Obstacle(task, words, "condition", method.name, str(effect), done=tuple(done))
-        words = "could be done like this, and yet what comes after it, or the goal, does not work out"
+        words = "could be done like this, but what comes after it, or the goal, does not work out"
         return Obstacle(task, words, "after", method.name, done=tuple(done))
 
     def _ground(

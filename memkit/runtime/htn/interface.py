@@ -143,7 +143,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.seconds is not None and isnan(self.seconds):
-            raise HtnError("nan is no number of seconds: no time would ever be up. Give a number, or None.")
+            raise HtnError("nan is not a number of seconds: the time would never be up. Give a number, or None.")
 
 
 @dataclass(frozen=True)

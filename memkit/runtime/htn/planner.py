@@ -91,7 +91,7 @@ class HTNPlanner:
             (strategy.rank, strategy.strategy) if isinstance(strategy, RankedStrategy) else (None, strategy)
         )
         if strategy not in (TURNS, DEPTH, LENGTH, CHEAPEST):
-            raise HtnError(f"{strategy!r} is not a strategy. Take {TURNS}, {DEPTH}, {LENGTH} or {CHEAPEST}.")
+            raise HtnError(f"{strategy!r} is not a strategy. Use {TURNS}, {DEPTH}, {LENGTH} or {CHEAPEST}.")
         given = Domain.from_data(domain) if isinstance(domain, Mapping) else domain or Domain()
         self.domain = _with(given, methods_from(methods), operators_from(operators))
         self.learned: list[Method] = list(learned)
@@ -279,7 +279,7 @@ class HTNPlanner:
             tasks = (parse_term(task),)
         for each in tasks:
             if any(is_variable(part) for part in each):
-                raise ProblemError(f"The task '{term_text(each)}' has a variable. Name the object that is meant.")
+                raise ProblemError(f"The task '{term_text(each)}' has a variable. Name an object.")
         return tasks
 
     def _names_tasks(self, words: Sequence[str]) -> bool:

@@ -102,7 +102,7 @@ def _memory_tools(given: Any, config: AgentConfig) -> Any:
     if hasattr(given, "specs"):
         return given
     if not hasattr(given, "tools"):
-        raise LoopError(f"archival_store is a {type(given).__name__}. Hand in ArchivalStore(path).")
+        raise LoopError(f"archival_store is a {type(given).__name__}. Pass ArchivalStore(path).")
     return given.tools(max_tokens=config.max_tokens, user_id=config.user_id, session_id=config.session_id)
 
 

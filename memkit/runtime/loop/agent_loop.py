@@ -112,7 +112,7 @@ class AgentLoop:
         if text is not None:
             self.observe(text, all_said=all_said)
         elif self._turn.text is None:
-            raise LoopError("There is nothing to respond to. Call observe(text) before, or respond(text).")
+            raise LoopError("There is nothing to respond to. Call observe(text) first, or respond(text).")
         return self._turn.run(self._turn.intend(self._turn.text))
 
     def heartbeat(self) -> AgentResponse:
@@ -179,7 +179,7 @@ class AgentLoop:
         forget = getattr(self.model, "forget", None)
         if isinstance(self.model, Acts):
             if forget is None:
-                raise LoopError("Here the conversation is kept by the SDK. Begin a new session instead.")
+                raise LoopError("Here the conversation is kept by the SDK. Start a new session instead.")
             forget()
         return self.view.clean()
 

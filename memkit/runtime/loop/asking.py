@@ -28,7 +28,7 @@ METHODS = ("complete", "chat", "generate", "invoke")
 """Accepted method names of a client; the first one present is used."""
 _PROMPTS = {"prompt", "text", "query"}
 """Parameter names that mean one text instead of messages."""
-NO_JSON = "(objects that JSON cannot hold)"
+NO_JSON = "(objects that JSON cannot represent)"
 """Stands in for arguments that a program's own model built from sets, bytes or self-referencing lists."""
 _ANSWERS = ("text", "content", "tool_calls")
 """Keys under which an answer may carry its content; an answer with none of them has another shape."""
@@ -42,7 +42,7 @@ def as_model(client: Any) -> Model:
     ``prompt``, one text. It may return a ``Completion``, a text, or a message with ``content`` and ``tool_calls``.
     """
     if isinstance(client, type):
-        raise LoopError(f"llm_client is the class {client.__name__}. Hand in an object of it: {client.__name__}(…).")
+        raise LoopError(f"llm_client is the class {client.__name__}. Pass an instance: {client.__name__}(…).")
     for name in METHODS:
         if callable(method := getattr(client, name, None)):
             stream: Any = getattr(client, "stream", None)
@@ -50,7 +50,7 @@ def as_model(client: Any) -> Model:
     if callable(client):
         return FunctionModel(client)
     raise LoopError(
-        f"llm_client is a {type(client).__name__}. Hand in a function, or an object with complete(messages, tools)."
+        f"llm_client is a {type(client).__name__}. Pass a function, or an object with complete(messages, tools)."
     )
 
 

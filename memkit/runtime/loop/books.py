@@ -380,11 +380,11 @@ def _receipt(operation: Mapping[str, JSON]) -> tuple[str, str] | None:
     if "section" in operation and decision == "admitted":
         return record_id, f"(core memory changed: {operation['section']}, {record_id})"
     if decision in {"admitted", "merged"}:
-        why = ", left out of recall because text from outside stood in the prompt" if operation.get("taint") else ""
+        why = ", left out of recall because text from outside was in the prompt" if operation.get("taint") else ""
         stored = f"(stored{why}: {record_id})"
         return record_id, stored if decision == "admitted" else f"(already known: {record_id})"
     if decision == "quarantined":
-        why = ", because text from outside stood in the prompt" if _is_held_by_taint(operation) else ""
+        why = ", because text from outside was in the prompt" if _is_held_by_taint(operation) else ""
         return record_id, f"(set aside until a person approves it{why}: {record_id})"
     if decision == "refused":
         reasons = [f"{reason.get('code')}: {reason.get('message')}" for reason in operation.get("reasons") or ()]

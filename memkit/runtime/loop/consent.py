@@ -157,7 +157,7 @@ def retraction_tool(retire: Retire, books: Books) -> BoundTool:
             raise RetractionRefused(f"{record_id} was neither found nor written in this session. Search for it first.")
         text, waiting = retire(record_id, "the user asked to forget it", books.ledger.taint)
         if waiting is not None:
-            why = {"code": "tainted", "message": "Text from outside stood in the prompt."}
+            why = {"code": "tainted", "message": "Text from outside was in the prompt."}
             books.note({"op": "retract", "id": waiting, "decision": "quarantined", "reasons": [why]})
             return f"Not retired yet: text from outside is in the prompt, so that waits for a person as [{waiting}]."
         books.note({"op": "retract", "id": record_id, "decision": "retired"})

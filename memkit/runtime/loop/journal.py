@@ -216,7 +216,7 @@ def open_turn(entries: Sequence[Entry]) -> OpenTurn | None:
         raise ValueError(str(error)) from None
     has_zones = all(at.utcoffset() is not None for at in (turn.opened_at, turn.last_step_at))
     if not (has_zones and isinstance(turn.text, str | None) and all(map(_is_outcome, turn.finished.values()))):
-        raise ValueError("A time has no zone, a text is none, or a call has no outcome.")
+        raise ValueError("A time has no zone, a text is missing, or a call has no outcome.")
     return turn
 
 
@@ -242,9 +242,9 @@ def _completion(entry: Entry) -> Completion:
     texts = [entry["said"], *(text for call in calls for text in (call.id, call.name))]
     counts = entry["usage"].values()
     if not all(isinstance(text, str) for text in texts) or not all(type(count) is int for count in counts):
-        raise TypeError("An answer of a model is none.")
+        raise TypeError("An answer of a model is malformed.")
     if not all(isinstance(call.args, str | dict) for call in calls):
-        raise TypeError("The arguments of a call are none.")
+        raise TypeError("The arguments of a call are malformed.")
     return Completion(entry["said"], calls, entry["usage"])
 
 
@@ -296,11 +296,11 @@ class Resumed(NamedTuple):
         said = f" (“{_short(self.turn.text)}”)" if self.turn.text else ""
         when = f"{self.turn.opened_at:%Y-%m-%d %H:%M} UTC"
         if self.reply is not None and self.turn.answers and not self.turn.answers[-1].tool_calls:
-            now = "It is kept now." if self.is_kept else "It still cannot be kept."
-            return f"The turn of {when}{said} had been cut off before it was kept. {now} {self.remark}".rstrip()
+            now = "It is saved now." if self.is_kept else "It still cannot be saved."
+            return f"The turn of {when}{said} was interrupted before it was saved. {now} {self.remark}".rstrip()
         if self.reply is not None:
-            now = "It is finished now." if self.is_kept else "It is finished now, and cannot be kept yet."
-            return f"The turn of {when}{said} had been cut off. {now} {self.remark}".rstrip()
+            now = "It is finished now." if self.is_kept else "It is finished now, but cannot be saved yet."
+            return f"The turn of {when}{said} was interrupted. {now} {self.remark}".rstrip()
         return f"An unfinished turn of {when}{said} is set aside. {done_in(self.turn)}"
 
 

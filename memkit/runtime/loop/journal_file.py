@@ -222,7 +222,7 @@ def read_entries(path: Path) -> list[Entry]:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise damaged(path, number) from None
         if not isinstance(version, int) or version > FORMAT:
-            raise JournalError(f"{path} was written by a newer version. Update memkit to go on with this session.")
+            raise JournalError(f"{path} was written by a newer version. Update memkit to continue this session.")
         if operation != "held":
             entries.append(entry)
     return entries
@@ -231,21 +231,21 @@ def read_entries(path: Path) -> list[Entry]:
 def damaged(path: Path, line: int | None = None, *, is_sealed: bool = False) -> JournalError:
     """Return the error for a journal with unreadable lines."""
     if is_sealed:
-        return JournalError(f"{path} is sealed, and its key is not here. Import the key, or talk in another session.")
+        return JournalError(f"{path} is sealed, and its key is not here. Import the key, or use another session.")
     return JournalError(
-        f"{path}{f':{line}' if line else ''} is damaged, so nobody can know which steps of the turn were done. "
-        "Look at it and delete the file, or talk in another session."
+        f"{path}{f':{line}' if line else ''} is damaged, so it is unknown which steps of the turn were done. Inspect "
+        "and delete the file, or use another session."
     )
 
 
 def _no_file(path: Path) -> JournalError:
-    return JournalError(f"{path} is not a regular file. Move it away, or talk in another session.")
+    return JournalError(f"{path} is not a regular file. Move it away, or use another session.")
 
 
 def _in_use(path: Path, instead: str) -> str:
     holders = re.findall(rb'^{"op": "held".*"pid": (\d+)', path.read_bytes(), re.MULTILINE)
     process = f"process {holders[-1].decode()}" if holders else "another process"
-    return f"This session is open in {process}. End that conversation first, or talk in another session: {instead}."
+    return f"This session is open in {process}. End that conversation first, or use another session: {instead}."
 
 
 def _sync_folder(folder: Path) -> None:

@@ -28,9 +28,9 @@ from .tools import Tools
 
 # Carry out a task: choose a way, plan, and let the planner's executor act through the tools, under their policies.
 
-NO_PLANNER = "There is no planner. Hand one in: AgentLoop(planner=HybridPlanner(htn=…))."
+NO_PLANNER = "There is no planner. Pass one: AgentLoop(planner=HybridPlanner(htn=…))."
 NOT_FOUND = "There is no plan to carry out: the planner found none. Its reasons say why."
-NOBODY = "no tool and no function is bound to this step, so nothing was done for it"
+NOBODY = "no tool or function is bound to this step, so nothing was done for it"
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ GENERATIONS = 200
 """The most generations that a model may ask for in one call."""
 
 
-UNUSED = "Not used: text from outside stands in the prompt, and what it may have proposed waits for a person."
+UNUSED = "Not used: text from outside is in the prompt, and what it may have proposed waits for a person."
 Shelve = Callable[[Mapping[str, JSON], Sequence[str]], str | None]
 """Stores a proposal that text of these origins may have steered, for a person to promote, and returns its name.
 
@@ -290,7 +290,7 @@ class PlanningTools:
 def _pair(point: JSON) -> tuple[JSON, JSON]:
     """Return x and the wanted y; checking the numbers themselves is up to the searcher."""
     if not isinstance(point, (list, tuple)) or len(point) != 2:
-        raise LoopError(f"The point {point!s:.60} is no pair. Write each one as [x, wanted y].")
+        raise LoopError(f"The point {point!s:.60} is not a pair. Write each one as [x, wanted y].")
     return point[0], point[1]
 
 

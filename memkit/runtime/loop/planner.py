@@ -316,12 +316,12 @@ class HybridPlanner:
         if evaluator is None:
             return Candidate(EVOLUTIONARY, False, "The task names no evaluator, so nothing could be scored.")
         if self.evolutionary is None:
-            return Candidate(EVOLUTIONARY, False, "The task names an evaluator, but no searcher was handed in.")
+            return Candidate(EVOLUTIONARY, False, "The task names an evaluator, but no searcher was passed.")
         return Candidate(EVOLUTIONARY, True, "The task names an evaluator, so candidates can be scored.")
 
     def _proposing(self, planner: Any, head: str, *, known: bool) -> Candidate:
         if planner is None:
-            return Candidate(CHAT_HTN, False, "No planner was handed in that could check a proposal.")
+            return Candidate(CHAT_HTN, False, "No planner that could check a proposal was passed.")
         if self.proposals is None and not getattr(planner, "asks_model", False):
             return Candidate(CHAT_HTN, False, "No model may propose subtasks here.")
         why = f"where no method of {head!r} applies" if known else f"no method fits {head!r}"
@@ -330,7 +330,7 @@ class HybridPlanner:
 
 def _methods(planner: Any, head: str, *, known: bool) -> Candidate:
     if planner is None:
-        return Candidate(METHODS, False, "No planner was handed in.")
+        return Candidate(METHODS, False, "No planner was passed.")
     name = planner.domain.name
     if known:
         return Candidate(METHODS, True, f"The domain {name} knows {head!r}.")

@@ -55,7 +55,7 @@ def as_persona(given: Persona | None) -> Persona:
     """Return a persona, the default one for None; raise an error that names the accepted type for anything else."""
     if given is None or isinstance(given, Persona):
         return given or Persona()
-    raise LoopError(f"persona is a {type(given).__name__}. Hand in Persona(name=…, description=…, traits=[…]).")
+    raise LoopError(f"persona is a {type(given).__name__}. Pass Persona(name=…, description=…, traits=[…]).")
 
 
 def system_prompt(
@@ -202,7 +202,7 @@ class Prompt:
                 return form, fixed
         raise PromptTooLarge(
             f"context.max_tokens is {budget:,}, and the persona and {len(tools)} tools alone take {fixed:,} tokens. "
-            f"Give it {fixed + LEAST:,} at the least (8,000 is usual), or offer fewer tools."
+            f"Set it to at least {fixed + LEAST:,} (8,000 is usual), or offer fewer tools."
         )
 
     def begin(self) -> None:
@@ -266,9 +266,7 @@ class Prompt:
             written = self._fitted(parts)
             if written is not None:
                 return parts, written
-        raise PromptTooLarge(
-            f"context.max_tokens is {self._budget:,}, and nothing is left that could give way. Give it some more."
-        )
+        raise PromptTooLarge(f"context.max_tokens is {self._budget:,}, and nothing more can be left out. Increase it.")
 
     def _within_shares(self, turn: TurnParts) -> TurnParts:
         policies = self._lines(turn.policies, self._form.policies, "policies hold all the same and are not shown")

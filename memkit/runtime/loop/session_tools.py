@@ -85,7 +85,7 @@ def answer_from_memory(memory: VirtualContextMemory, toolbox: Tools, query: str)
     found = [item for block in memory.recall(query) for item in block.found]
     others = [item for item in found if item.text != query]
     if not others:
-        return "I do not know: nothing in memory is about that, and no model was handed in."
+        return "I do not know: nothing in memory is about that, and no model was passed."
     toolbox.books.recalled({"op": "search", "query": query, "ids": [item.id for item in others if item.id]})
     lines = [f"- {item.text}" + (f" [{item.id}]" if item.id else f" ({item.tier})") for item in others]
     return "\n".join(["What memory holds on that:", *lines])

@@ -113,7 +113,7 @@ def words(text: str) -> set[str]:
 def check_words(text: Any, what: str) -> None:
     """Raise LoopError if ``text`` is not a string: a turn opened with anything else would fail later."""
     if not isinstance(text, str):
-        raise LoopError(f"{what} is a {type(text).__name__}. Hand in its text.")
+        raise LoopError(f"{what} is a {type(text).__name__}. Pass its text.")
 
 
 def names(text: str, label: str) -> bool:

@@ -27,7 +27,7 @@ from .tools import Tools
 from .virtual_context import VirtualContextMemory
 
 NOTHING_DONE = "nothing was done for it"
-UNKNOWN = "it had begun when the program was cut off, and nobody knows what came of it"
+UNKNOWN = "it was running when the program was interrupted, and its outcome is unknown"
 
 
 @dataclass(frozen=True)
@@ -149,13 +149,13 @@ class KeptSteps:
 def run_task(agent: Worker, kept: KeptSteps, task_id: str, steps: Sequence[AnyStep]) -> TaskRun:
     """Run the remaining steps in order, stopping at the first that does not succeed."""
     if not isinstance(task_id, str) or not task_id.strip():
-        raise LoopError("A task needs an id, under which its steps are found again.")
+        raise LoopError("A task needs an id, by which its steps are found again.")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
-        raise LoopError(f"The task {task_id!r:.60} has no steps. Hand in a list of them.")
+        raise LoopError(f"The task {task_id!r:.60} has no steps. Pass a list of them.")
     wanted = [_step(step) for step in steps]
     keys = [step.key or step.name for step in wanted]
     if repeated := next((key for key in keys if keys.count(key) > 1), None):
-        raise LoopError(f"Two steps of {task_id!r:.60} are called {repeated!r:.60}. Give each a key of its own.")
+        raise LoopError(f"Two steps of {task_id!r:.60} are named {repeated!r:.60}. Give each its own key.")
     kept.open()
     try:
         return _carried_on(agent, kept, task_id, list(zip(keys, wanted, strict=True)))
@@ -237,4 +237,4 @@ def _step(step: AnyStep) -> TaskStep:
         return TaskStep(step[0], step[1])
     if callable(step):
         return TaskStep(getattr(step, "__name__", str(step)), step)
-    raise LoopError(f"{step!r:.60} is no step. Give an instruction, a function, (name, function) or a TaskStep.")
+    raise LoopError(f"{step!r:.60} is not a step. Give an instruction, a function, (name, function) or a TaskStep.")

@@ -270,7 +270,7 @@ class TaskMemory:
     def start_task(self, task: str) -> Episode:
         """Begin ``task``; the record of another unfinished one is dropped. Raise LoopError if it has no words."""
         if not isinstance(task, str) or not task.strip():
-            raise LoopError(f"{task!r:.60} is no task. Say in words what is to be done.")
+            raise LoopError(f"{task!r:.60} is not a task. Describe in words what to do.")
         self.working.start(task)
         self._note_taint()
         self.episode = Episode(task, decisions=self.working.decisions)
@@ -423,5 +423,5 @@ class TaskMemory:
 
     def _running(self) -> Episode:
         if self.episode is None:
-            raise LoopError("No task is running. Begin one with start_task(task).")
+            raise LoopError("No task is running. Start one with start_task(task).")
         return self.episode

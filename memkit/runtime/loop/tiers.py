@@ -320,9 +320,9 @@ class ConversationMemory:
         try:
             given = json.loads(data) if isinstance(data, str) else data
         except ValueError as error:
-            raise LoopError(f"This is no exported conversation: it is no JSON ({error}).") from error
+            raise LoopError(f"This is not an exported conversation: it is not JSON ({error}).") from error
         if not isinstance(given, dict) or "messages" not in given:
-            raise LoopError("This is no exported conversation: it has no list 'messages'.")
+            raise LoopError("This is not an exported conversation: it has no list 'messages'.")
         messages, older = _messages(given, "messages"), _messages(given, "older")
         self.messages, self.older, self.summary = messages, older, str(given.get("summary") or "")
         self._compress()
@@ -332,7 +332,9 @@ def _messages(given: dict[str, Any], key: str) -> list[Message]:
     """Return the messages under ``key`` of an export; raise LoopError if it is not a list of messages."""
     found = given.get(key) or []
     if not isinstance(found, list) or not all(map(_is_message, found)):
-        raise LoopError(f"This is no exported conversation: {key!r} must be a list of messages with role and content.")
+        raise LoopError(
+            f"This is not an exported conversation: {key!r} must be a list of messages with role and content."
+        )
     return list(found)
 
 
@@ -377,7 +379,7 @@ class SemanticMemory:
         """Keep a statement and return it as stored; a known one is counted once more."""
         text = text or content
         if not isinstance(text, str) or not text.strip():
-            raise LoopError("There is no statement to keep. Hand in its text.")
+            raise LoopError("There is no statement to keep. Pass its text.")
         _check_importance(importance)
         for place, known in enumerate(self.statements):
             if same_wording(known.text, text):
@@ -417,7 +419,7 @@ class SemanticMemory:
             if same_wording(known.text, said):
                 self.statements[place] = replace(known, importance=importance)
                 return self.statements[place]
-        raise LoopError(f"Nothing known says {said!r:.60}. Add it first.")
+        raise LoopError(f"There is no statement {said!r:.60}. Add it first.")
 
     def search(
         self, query: str, limit: int = 5, threshold: float = 0.0, *, top_k: int | None = None
@@ -454,7 +456,7 @@ class SemanticMemory:
 def _wording(said: str | Statement) -> str:
     text = said.text if isinstance(said, Statement) else said
     if not isinstance(text, str):
-        raise LoopError(f"{said!r:.60} is no statement. Name one by its words, or by what was returned for it.")
+        raise LoopError(f"{said!r:.60} is not a statement. Name one by its words, or by what was returned for it.")
     return text
 
 

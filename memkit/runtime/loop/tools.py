@@ -102,14 +102,14 @@ def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
     working, task, end = tasks.working, _short(args.get("task")), args.get("status")
     goals = {_short(text): str(status) for text, status in (args.get("goals") or {}).items()}
     if wrong := next((status for status in goals.values() if status not in STATUS), None):
-        raise LoopError(f"A goal is {', '.join(STATUS)}, and not {wrong!r:.40}.")
+        raise LoopError(f"A goal must be {', '.join(STATUS)}, not {wrong!r:.40}.")
     if end and end not in ENDED:
-        raise LoopError(f"A task ends as {' or '.join(ENDED)}, and not {end!r:.40}.")
+        raise LoopError(f"A task ends as {' or '.join(ENDED)}, not {end!r:.40}.")
     is_over = working.task is None or tasks.episode is None or working.current_phase in ENDED
     if task and (task != working.task or is_over):
         tasks.start_task(task)
     elif is_over:
-        raise LoopError("No task is at hand. Name one: working_memory(task=…).")
+        raise LoopError("There is no current task. Name one: working_memory(task=…).")
     for text, status in goals.items():
         working.mark_goal(text, status)
     if step := _short(args.get("step")):
@@ -199,7 +199,7 @@ class Tools:
         """Let the model call ``tools`` as well; raise ``ToolDeclarationError`` if a name is taken."""
         for tool in tools:
             if tool.spec.name in self._tools:
-                raise ToolDeclarationError(f"Two tools are called {tool.spec.name!r}. Rename the declared one.")
+                raise ToolDeclarationError(f"Two tools are named {tool.spec.name!r}. Rename the declared one.")
             self._tools[tool.spec.name] = tool
 
     def specs(self) -> list[ToolSpec]:
@@ -313,7 +313,7 @@ class Tools:
             hint = f" Did you mean {close[0]}?" if close else ""
             return f"There is no tool {name!r}; nothing was done.{hint} Tools: {', '.join(self._tools) or 'none'}."
         if given is None:
-            return f"The arguments of {name} are no JSON object. Send an object like {_sample(tool.spec)}."
+            return f"The arguments of {name} are not a JSON object. Send an object like {_sample(tool.spec)}."
         if tool.checked and (wrong := problems(tool.spec.parameters, given_to(tool, given) or {})):
             return f"{name} was not run: {'; '.join(wrong)}. Send an object like {_sample(tool.spec)}."
         return None

@@ -484,7 +484,7 @@ def _sections(value: JSON, where: str) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for name, told in value.items():
         if not isinstance(name, str) or not SECTION_NAME.fullmatch(name) or name in GIVEN_SECTIONS:
-            raise InvalidRecord(f"{where}: {name!r:.60} cannot be declared: a new name of a-z, 0-9, _ and -.")
+            raise InvalidRecord(f"{where}: {name!r:.60} cannot be declared: use a new name of a-z, 0-9, _ and -.")
         limit = told.get("limit", 1) if isinstance(told, Mapping) and set(told) <= {"limit"} else None
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise InvalidRecord(f"{where}.{name} must be {{limit: CHARACTERS}}, not {told!r:.60}.")

@@ -41,7 +41,7 @@ def player(script: Script) -> Play:
     if callable(script):
         return lambda conversation: answer_from(script(conversation), "the answer of the script function")
     if isinstance(script, (str, bytes, Mapping)) or not isinstance(script, Iterable):
-        raise ScriptError("A script is a list of answers or of rules, or a function.")
+        raise ScriptError("A script must be a list of answers or of rules, or a function.")
     steps = list(script)
     ruled = [isinstance(step, Mapping) and "reply" in step for step in steps]
     if steps and all(ruled):
@@ -83,7 +83,7 @@ def answer_from(data: Any, where: str) -> Answer:
     if fields["stop"] not in _STOPS:
         raise ScriptError(f"{where}: `stop` is {fields['stop']!r}; it can be {' or '.join(_STOPS[1:])}.")
     if not (calls or "text" in data or "status" in data or "delay" in data or fields["stop"]):
-        raise ScriptError(f"{where} says nothing: give it `text`, `tool`, `tools`, `status`, `stop` or `delay`.")
+        raise ScriptError(f"{where} is empty: give it `text`, `tool`, `tools`, `status`, `stop` or `delay`.")
     return Answer(calls=tuple(calls), **fields)
 
 
@@ -112,7 +112,7 @@ def _typed(data: Mapping[str, Any], key: str, kind: Any, where: str, default: An
     value = data.get(key, default)
     wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
     if value is not default and wrong:
-        raise ScriptError(f"{where}: `{key}` is {type(value).__name__}, which does not fit.")
+        raise ScriptError(f"{where}: `{key}` must not be {type(value).__name__}.")
     return value
 
 
@@ -158,7 +158,7 @@ class _Rules:
                 return answer_from(rule.reply(conversation), f"the reply of rule {number}")
             return filled(rule.reply, conversation, match)
         last = conversation.last
-        raise _out_of_script(f"No rule of the script fits the last message (role {last.role}): {last.text[:200]!r}")
+        raise _out_of_script(f"No rule of the script matches the last message (role {last.role}): {last.text[:200]!r}")
 
 
 class _Answers:
@@ -185,7 +185,7 @@ class _Answers:
                 return filled(replace(answer, delay=delay + answer.delay), conversation)
         last = conversation.last
         raise _out_of_script(
-            f"The script is exhausted: all of its {len(self._answers)} answers were given, and another was asked for. "
+            f"The script is exhausted: all of its {len(self._answers)} answers were given, but another was requested. "
             f"Last message (role {last.role}): {last.text[:200]!r}"
         )
 
@@ -222,7 +222,7 @@ def _value_of(found: re.Match[str], conversation: Conversation, match: re.Match[
     if value is not None and pattern is not None:
         value = _first_match(pattern, value)
     if value is None:
-        raise _out_of_script(f"The script uses {found.group(0)}, which stands for nothing in this conversation.")
+        raise _out_of_script(f"The script uses {found.group(0)}, which has no value in this conversation.")
     return value
 
 

@@ -139,8 +139,8 @@ def _write(stream: int, ticket: bytes, answer: list[Any], printed: Printed, most
     except NotPlain as error:
         frame = framed([ticket, "failure", "refused", str(error), "TypeError", "", text])
     except MemoryError:
-        frame = framed([ticket, "failure", "memory", "the answer does not fit into memory", "MemoryError", "", ""])
+        frame = framed([ticket, "failure", "memory", "the answer does not fit in memory", "MemoryError", "", ""])
     if len(frame) > most:
-        size = f"an answer of {len(frame)} bytes, where {most} is the most"
+        size = f"an answer of {len(frame)} bytes; the limit is {most}"
         frame = framed([ticket, "failure", "output", size, "ValueError", "", ""])
     write_frame(stream, frame)

@@ -57,7 +57,7 @@ def _harmless(text: str) -> str:
 def read_failure(fields: Any) -> Failure:
     """Return the failure in received data; raise ``ValueError`` if the data are invalid."""
     if not isinstance(fields, list) or len(fields) != 4 or not all(isinstance(field, str) for field in fields):
-        raise ValueError("a failure is four texts")
+        raise ValueError("a failure must be four texts")
     return failure(*fields)
 
 
@@ -208,14 +208,14 @@ class SandboxedProgram:
         except NotPlain as error:
             return failure("refused", f"{error} ({where})")
         if len(frame) > self._address.output:
-            return failure("refused", f"arguments of {len(frame)} bytes, where {self._address.output} is the most")
+            return failure("refused", f"arguments of {len(frame)} bytes; the limit is {self._address.output}")
         return self._exchanged(self._line, ticket, frame, where)
 
     def _exchanged(self, line: CallLine, ticket: bytes, frame: bytes, where: str) -> Any:
         deadline = time.monotonic() + self._address.wall
         try:
             if _has_spoken(line.stream):
-                return self._give_up("protocol", f"the program spoke without being asked ({where})")
+                return self._give_up("protocol", f"the program sent data unasked ({where})")
             send(line.stream, frame, deadline)
             answer = receive(line.stream, deadline, self._address.output)
         except Late:

@@ -107,7 +107,7 @@ def _write_int(out: bytearray, value: Any, _depth: int) -> None:
         return
     size = value.bit_length() // 8 + 1
     if size > LARGEST_INT:
-        raise NotPlain(f"an integer of {size} bytes cannot be forwarded; {LARGEST_INT} is the most")
+        raise NotPlain(f"an integer of {size} bytes cannot be forwarded; the limit is {LARGEST_INT}")
     out += b"I" + _SIZE.pack(size) + value.to_bytes(size, "little", signed=True)
 
 
@@ -262,7 +262,7 @@ class _Reader:
                 raise Malformed("a key that is neither text nor a small integer")
             read[key] = self.read(depth + 1)
         if len(read) != size:
-            raise Malformed("a key twice")
+            raise Malformed("a duplicate key")
         return read
 
     def _array(self) -> Any:
@@ -326,7 +326,7 @@ def receive(stream: socket.socket, deadline: float, most: int) -> Any:
     """
     (size,) = _HEAD.unpack(_exactly(stream, _HEAD.size, deadline))
     if size > most:
-        raise TooLarge(f"{size} bytes, where {most} is the most")
+        raise TooLarge(f"{size} bytes; the limit is {most}")
     return decode(bytes(_exactly(stream, size, deadline)))
 
 

@@ -254,7 +254,7 @@ def _proven(confinement: Confinement | None, outside: str, layers: dict[str, Any
     if left == 0:
         layers["limits"] = [True, "processor time, memory, open files, size of files"]
         return confinement
-    why = "it could not be taken on" if left == _PROBES_FAILED or left < 0 else probes[left - 1][0]
+    why = "it could not be applied" if left == _PROBES_FAILED or left < 0 else probes[left - 1][0]
     layers["proof"] = [False, f"a confined process was tried, and {why}"]
     return None
 

@@ -81,7 +81,7 @@ def _own(workspace: Workspace, visit: Visit, given: Given) -> Any:
     """Return a record that the visitor may change, as they saw it."""
     stored = find_record(workspace.archive, given.get("id", ""), visit.user)
     if stored.record.user_id != visit.user:
-        raise NegativeAnswer("Another user shared this record, and it is theirs to change.")
+        raise NegativeAnswer("This record was shared by another user, and only they can change it.")
     seen = given.get("seen", "")
     if seen and seen != digest_of(stored.status, stored.record.text):
         raise NegativeAnswer("It changed since this page was shown. Look at it again; nothing was done.")
@@ -143,7 +143,7 @@ def _decide(op: str) -> Callable[[Workspace, Visit, Given], Done]:
         id = given.get("id", "")
         waits = {one.id: one for one in workspace.archive.waiting(user_id=visit.user)}
         if id not in waits:
-            raise NegativeAnswer("This waits no more: somebody decided about it. Nothing was done.")
+            raise NegativeAnswer("This is no longer pending: somebody has decided about it. Nothing was done.")
         if given.get("seen", "") != digest_of(waits[id].kind, waits[id].text):
             raise NegativeAnswer("It changed since this page was shown. Look at it again; nothing was done.")
         now = mark_entry(workspace, op, id, user=visit.user, reason=_reason(given))
@@ -173,7 +173,7 @@ def _lesson(workspace: Workspace, visit: Visit, given: Given) -> Done:
 
     domain, _, name = given.get("id", "").partition("/")
     done = promote_lesson(workspace.root, domain, name)
-    return Done(f"{done.name} is a method of {domain} now.", "waiting")
+    return Done(f"{done.name} is now a method of {domain}.", "waiting")
 
 
 def _no_lesson(workspace: Workspace, visit: Visit, given: Given) -> Done:
@@ -181,7 +181,7 @@ def _no_lesson(workspace: Workspace, visit: Visit, given: Given) -> Done:
 
     domain, _, name = given.get("id", "").partition("/")
     reject_lesson(workspace.root, domain, name, _reason(given), clock=workspace.clock)
-    return Done(f"{name} is rejected, and not proposed again.", "waiting")
+    return Done(f"{name} is rejected and will not be proposed again.", "waiting")
 
 
 def _take(workspace: Workspace, visit: Visit, given: Given) -> Done:
@@ -198,7 +198,7 @@ def _commit(workspace: Workspace, visit: Visit, given: Given) -> Done:
     """Commit memory, so that there is a permanent link to it."""
     made = workspace.commit_memory(force=True, added=0, subject=one_line(_reason(given), 200))
     if made is None:
-        return Done("Everything is in a commit.", "changes")
+        return Done("Everything is committed.", "changes")
     return Done(f"Committed {made[:10]}.", "changes", asked={"from": f"{made}^", "to": made})
 
 
@@ -206,14 +206,14 @@ def _erase(workspace: Workspace, visit: Visit, given: Given) -> Done:
     from memkit.use_cases.erase_user import erase_user
 
     if given.get("name", "") != visit.user:
-        raise UsageError("To erase everything, write the user's name as it stands there. Nothing was changed.")
+        raise UsageError("To erase everything, type the user's name exactly as shown. Nothing was changed.")
     done = erase_user(workspace, visit.user, confirm=lambda plan: None)
     certificate = done.certificate.read_text("utf-8") if done.certificate else "{}"
     shown = {
         "certificate": json.dumps(json.loads(certificate), indent=1, ensure_ascii=False),
         "proven": done.proven, "removed": dict(done.removed),
     }  # fmt: skip
-    return Done(f"Everything held on {visit.user} is erased.", "people", shown=shown)
+    return Done(f"Everything about {visit.user} is erased.", "people", shown=shown)
 
 
 def say(workspace: Workspace, visit: Visit, given: Given, hear: Hear = lambda told: None) -> Done:

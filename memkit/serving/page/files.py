@@ -39,7 +39,7 @@ def write_page(workspace: Workspace, user: str, out: Path, *, limit: int = 1000)
         UsageError: The folder holds something else.
     """
     if out.exists() and any(out.iterdir()) and "· memkit</title>" not in _head(out / MARK):
-        raise UsageError(f"{out} holds something else. Name a new folder.")
+        raise UsageError(f"{out} has other content. Name a new folder.")
     visit = Visit(user, "read", token="file")  # with a reader's rights, not those of the server's operator
     written = WrittenPage()
     found = workspace.archive.browse(user, limit=limit + 1)

@@ -267,7 +267,7 @@ def _day(said: str) -> str | None:
     try:
         parse_time(said)
     except InvalidRecord:
-        raise UsageError(f"{said!r:.60} is no day, such as 2026-11-30.") from None
+        raise UsageError(f"{said!r:.60} is not a day such as 2026-11-30.") from None
     return said
 
 

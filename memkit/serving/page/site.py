@@ -49,8 +49,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
-NOT_OF_THIS_VISIT = "This form is not of this visit. Go back, load the page again and send it anew; nothing was done."
-ENDED = "This visit is over. Enter again, by a new key or a token."
+NOT_OF_THIS_VISIT = "This form belongs to another visit. Go back, reload the page and send it again; nothing was done."
+ENDED = "This visit is over. Enter again with a new key or a token."
 STATUS = {1: 409, 2: 400, 3: 503}
 """The status of an answer by the exit code of the reported error."""
 
@@ -146,7 +146,7 @@ class Site:
         more: Mapping[str, Any] | None = None,
     ) -> Response:  # fmt: skip
         if room.operators and not visit.is_operator:
-            raise NegativeAnswer("This concerns every user, and is for who started the server.")
+            raise NegativeAnswer("This concerns every user, so it is only for whoever started the server.")
 
         visit.message, said = "", message or visit.message
 
@@ -158,7 +158,7 @@ class Site:
         try:
             page = await (self._at_desk(look) if room.at_desk else anyio.to_thread.run_sync(look))
         except InvalidRecord as error:  # read while another process rewrites its shard: no fault of the visitor
-            raise ArchiveError(f"{error} If it stays so, 'memkit fsck' says more.") from error
+            raise ArchiveError(f"{error} If it persists, run 'memkit fsck'.") from error
         return _html(page)
 
     def _failed(self, error: Exception, visit: Visit | None) -> Response:
@@ -199,7 +199,9 @@ class Site:
         if name is None and self._visit(request) is not None:
             name = request.cookies[self._cookie(request)]  # the link was followed again by an admitted visitor
         if name is None:
-            return self._sign_in(request, "That key is wrong, or was used. A key lets in once; a token does each time.")
+            return self._sign_in(
+                request, "That key is wrong or already used. A key works once; a token works each time."
+            )
         back = given.get("back", "/")
         path = back.partition("?")[0]
         safe = back if path.strip("/").split("/")[0] in ROOMS and path.startswith("/") and "//" not in path else "/"
@@ -228,7 +230,7 @@ class Site:
         if words == ["policies"]:
             return await self._shown(ROOMS["policies"], visit, given, None)
         if len(words) != 2 or words[0] != "do" or words[1] not in DEEDS:
-            raise NotFound("There is no such thing to do.")
+            raise NotFound("There is no such action.")
         if words[1] == "say" and request.headers.get("accept") == LINES:
             return StreamingResponse(self._said(visit, given), media_type=LINES)
         deed = DEEDS[words[1]]
@@ -245,10 +247,10 @@ class Site:
         try:
             if not visit.may(deed.scope):
                 raise NegativeAnswer(
-                    f"This takes a token of the scope {deed.scope}: 'memkit token new --scope {deed.scope}'."
+                    f"This needs a token of scope {deed.scope}: 'memkit token new --scope {deed.scope}'."
                 )
             if deed.operators and not visit.is_operator:
-                raise NegativeAnswer("This is for who started the server.")
+                raise NegativeAnswer("This is only for whoever started the server.")
             outcome = work(self.workspace, visit, given)
         except Exception as error:
             self._note(name, visit, given.get("id"), "failed", mask(one_line(str(error), 300)))
@@ -280,7 +282,7 @@ class Site:
 
     async def _exported(self, visit: Visit) -> Response:
         if not visit.may("review"):
-            raise NegativeAnswer("An export takes a token of the scope review: 'memkit token new --scope review'.")
+            raise NegativeAnswer("An export needs a token of scope review: 'memkit token new --scope review'.")
         text = await self._at_desk(
             lambda: "".join(f"{line}\n" for line in export_memory(self.workspace, visit.user, ImportAccount()))
         )
@@ -304,9 +306,9 @@ async def _form(request: Request) -> dict[str, str]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_FORM:
-            raise NegativeAnswer(f"A form may have {MOST_FORM:,} bytes. Nothing was done.")
+            raise NegativeAnswer(f"A form may have at most {MOST_FORM:,} bytes. Nothing was done.")
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-        raise NegativeAnswer("Only forms of this page are read. Nothing was done.")
+        raise NegativeAnswer("Only forms of this page are accepted. Nothing was done.")
     try:
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:

@@ -34,7 +34,7 @@ def changes(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) 
     before, after = asked.get("from", "").strip(), asked.get("to", "").strip()
     for said in (before, after):
         if said.startswith("-") or ".." in said or any(char.isspace() for char in said):
-            raise UsageError(f"{said!r:.60} is no commit.")
+            raise UsageError(f"{said!r:.60} is not a commit.")
     span = f"{before or 'HEAD'}..{after}" if after else before or None
     shown: Shown = {"commits": commits, "from_": before, "to": after, "review": None, "fault": "", "markdown": ""}
     try:
@@ -99,7 +99,7 @@ def _arguments(said: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise UsageError('Arguments are a JSON object, such as {"command": "ls"}.')
+        raise UsageError('Arguments must be a JSON object such as {"command": "ls"}.')
     return found
 
 

@@ -73,7 +73,7 @@ def test_a_month_that_is_a_link_is_not_written_because_it_is_not_read(root: Path
     (root / "archive").mkdir()
     (root / "archive" / MONTH).symlink_to(root / "kept")
 
-    with pytest.raises(StoreReadOnly, match="is a link, and nothing is read behind it"):
+    with pytest.raises(StoreReadOnly, match="is a link, and links are not followed"):
         remember(root)
 
 

@@ -74,7 +74,7 @@ def test_lines_are_canonical_and_readable() -> None:
         ("confidence", True, "from 0 to 1"),
         ("confidence", float("nan"), "from 0 to 1"),
         ("tags", "prefs", "not a list"),
-        ("tags", ["a"] * 65, "64 is the most"),
+        ("tags", ["a"] * 65, "the limit is 64"),
         ("turn_id", "one", "whole number"),
         ("valid_until", "tomorrow", "not a time"),
         ("user_id", 5, "user_id"),

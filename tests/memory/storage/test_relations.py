@@ -162,7 +162,7 @@ def test_a_model_may_give_a_relation_of_what_the_text_names() -> None:
             },
             "before it begins",
         ),
-        ([{"subject": "A", "predicate": "is", "object": "B"}] * 9, "8 is the most"),
+        ([{"subject": "A", "predicate": "is", "object": "B"}] * 9, "the limit is 8"),
     ],
 )
 def test_the_gate_says_what_is_wrong_with_a_relation(relation: Any, why: str) -> None:

@@ -72,10 +72,10 @@ class Expression:
     def __call__(self, *arguments: float) -> float:
         """Return the program's value; raise ``UndefinedValue`` if it is not a finite number."""
         if len(arguments) != len(self.parameters):
-            raise UndefinedValue(f"The program takes {len(self.parameters)} arguments and got {len(arguments)}.")
+            raise UndefinedValue(f"The program takes {len(self.parameters)} arguments, but got {len(arguments)}.")
         for argument in arguments:
             if not is_score(argument):
-                raise UndefinedValue(f"An argument is {argument!r:.60}; arguments are finite numbers.")
+                raise UndefinedValue(f"An argument is {argument!r:.60}; arguments must be finite numbers.")
             if isinstance(argument, int) and argument.bit_length() > MAX_BITS:
                 raise UndefinedValue(
                     f"An argument has {argument.bit_length()} bits; whole numbers have at most {MAX_BITS}."
@@ -126,7 +126,7 @@ def checked_parameters(names: Sequence[str]) -> tuple[str, ...]:
     """Return ``names`` if programs can have them as parameters."""
     for text in names:
         if not text.isidentifier() or keyword.iskeyword(text) or text in CALLS:
-            raise RefusedProgram(f"A parameter cannot be called {text!r}.")
+            raise RefusedProgram(f"A parameter cannot be named {text!r}.")
     if len(set(names)) != len(names):
         raise RefusedProgram("Two parameters have the same name.")
     return tuple(names)
@@ -165,7 +165,7 @@ class _Reader:
             raise _refused(syntax, f"{type(syntax).__name__} is not allowed")
         node = form(syntax, depth)
         if node.gives != wanted:
-            raise _refused(syntax, f"a {wanted} is needed here, and this gives a {node.gives}")
+            raise _refused(syntax, f"a {wanted} is needed here, but this gives a {node.gives}")
         return node
 
     def _constant(self, syntax: ast.Constant, _depth: int) -> ExpressionNode:
@@ -173,7 +173,7 @@ class _Reader:
         if not is_score(value) or not isinstance(value, int | float):
             raise _refused(syntax, f"the constant {value!r:.40} is not a finite number")
         if isinstance(value, int) and value > MAX_WHOLE:
-            raise _refused(syntax, f"a whole number is at most {MAX_WHOLE}")
+            raise _refused(syntax, f"a whole number must be at most {MAX_WHOLE}")
         return constant(value)
 
     def _name(self, syntax: ast.Name, _depth: int) -> ExpressionNode:

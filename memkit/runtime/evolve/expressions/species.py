@@ -195,7 +195,7 @@ class Expressions:
         except EvolveError as problem:
             raise DoesNotApply(str(problem)) from problem
         if tree.size > self._max_size or tree.depth > _MAX_DEPTH:
-            raise DoesNotApply(f"The program has {tree.size} nodes; {self._max_size} is the limit.")
+            raise DoesNotApply(f"The program has {tree.size} nodes; the limit is {self._max_size}.")
         return tree
 
     def features(self, genome: ExpressionNode) -> dict[str, float]:

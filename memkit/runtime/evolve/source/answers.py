@@ -49,7 +49,7 @@ def changed_program(program: str, answer: str, *, max_length: int = 200_000) -> 
     try:
         plain.encode("utf-8")
     except UnicodeEncodeError:
-        raise DoesNotApply("The answer is no text that can be written as UTF-8.") from None
+        raise DoesNotApply("The answer cannot be written as UTF-8.") from None
     parts = read_replacements(plain)
     changed = _replaced(blocks, parts) if parts else _rewritten(blocks, plain)
     if len(changed) > max_length:
@@ -75,13 +75,13 @@ def read_replacements(answer: str) -> list[SearchReplace]:
             {SEARCH: list[str](), MIDDLE: found, REPLACE: replace}[expected].append(line)
             continue
         if marker != expected:
-            raise DoesNotApply(f"Line {number} of the answer is {marker!r} where {expected!r} has to come.")
+            raise DoesNotApply(f"Line {number} of the answer is {marker!r} where {expected!r} is expected.")
         if marker == REPLACE:
             parts.append(SearchReplace(tuple(found), tuple(replace)))
             found, replace = [], []
         expected = _MARKER_LINES[(_MARKER_LINES.index(marker) + 1) % 3]
     if expected != SEARCH:
-        raise DoesNotApply(f"The answer ends where {expected!r} has to come: it was cut short.")
+        raise DoesNotApply(f"The answer ends where {expected!r} is expected: it is truncated.")
     return parts
 
 
@@ -93,7 +93,7 @@ def _replaced(blocks: EvolveBlocks, parts: Sequence[SearchReplace]) -> str:
     places.sort(key=lambda place: place[0])
     for (start, part), (following, _) in itertools.pairwise(places):
         if start + len(part.search) > following:
-            raise DoesNotApply(f"Two SEARCH parts both hold line {following + 1}: {lines[following].strip()!r:.80}.")
+            raise DoesNotApply(f"Two SEARCH parts both contain line {following + 1}: {lines[following].strip()!r:.80}.")
     end = newline_of(blocks.text)
     for start, part in reversed(places):
         lines[start : start + len(part.search)] = [line + end for line in part.replace]
@@ -123,7 +123,7 @@ def _place(
         DoesNotApply: There is none, or more than one.
     """
     if not any(line.strip() for line in part.search):
-        raise DoesNotApply(f"{name} is empty. Repeat the lines to change as they stand in the program.")
+        raise DoesNotApply(f"{name} is empty. Repeat the lines to change exactly as in the program.")
     readings: tuple[Callable[[str], str], ...] = (_without_end, str.rstrip)
     forms = itertools.product((part, part.trimmed), readings)
     form, found = part, list[int]()
@@ -135,10 +135,10 @@ def _place(
         return inside[0], form
     if inside:
         where = ", ".join(str(at + 1) for at in inside[:5])
-        raise DoesNotApply(f"{name} stands in the program {len(inside)} times, at lines {where}. Add lines around it.")
+        raise DoesNotApply(f"{name} occurs {len(inside)} times in the program, at lines {where}. Add lines around it.")
     if found:
-        raise DoesNotApply(f"{name} would change line {found[0] + 1}, which lies outside of the EVOLVE-BLOCKs.")
-    raise DoesNotApply(f"{name} does not stand in the program{_nearest(lines, part.search)}.")
+        raise DoesNotApply(f"{name} would change line {found[0] + 1}, which is outside the EVOLVE-BLOCKs.")
+    raise DoesNotApply(f"{name} does not occur in the program{_nearest(lines, part.search)}.")
 
 
 def _occurrences(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -164,7 +164,7 @@ def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
     present = {line.rstrip() for line in lines}
     missing = next((line for line in wanted if line.rstrip() not in present), None)
     if missing is None:
-        return ": its lines do, but not one after the other"
+        return ": its lines do, but not consecutively"
     close = difflib.get_close_matches(missing, [_without_end(line) for line in lines[:2000]], n=1)
     hint = f"; the nearest is line {_line_of(close[0], lines)}, {close[0]!r:.{_SHOWN}}" if close else ""
     return f": nothing is {missing!r:.{_SHOWN}}{hint}"
@@ -209,7 +209,7 @@ def _fences(answer: str) -> list[str]:
         else:
             lines.append(line)
     if opened is not None:
-        raise DoesNotApply("The answer ends within its code fence: it was cut short.")
+        raise DoesNotApply("The answer ends within its code fence: it is truncated.")
     return found
 
 

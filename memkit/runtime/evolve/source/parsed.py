@@ -104,14 +104,16 @@ def require_same_outside(given: EvolveBlocks, text: str) -> EvolveBlocks:
         raise DoesNotApply(f"The markers of the program were changed: {problem}") from None
     if not given.marked:
         if found.marked:
-            raise DoesNotApply("The program has no EVOLVE-BLOCK markers; leave it so.")
+            raise DoesNotApply("The program has no EVOLVE-BLOCK markers; do not add any.")
         return found
     if len(found.open) != len(given.open) or not found.marked:
         count = len(found.open) if found.marked else 0
-        raise DoesNotApply(f"The program has {len(given.open)} EVOLVE-BLOCKs and the answer {count}. Keep them all.")
+        raise DoesNotApply(
+            f"The program has {len(given.open)} EVOLVE-BLOCKs, but the answer has {count}. Keep them all."
+        )
     for before, after in zip(given.fixed, found.fixed, strict=True):
         if before != after:
-            raise DoesNotApply(f"Text outside of the EVOLVE-BLOCKs was changed{_first_difference(before, after)}.")
+            raise DoesNotApply(f"Text outside the EVOLVE-BLOCKs was changed{_first_difference(before, after)}.")
     return found
 
 

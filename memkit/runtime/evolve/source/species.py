@@ -150,7 +150,7 @@ class Programs:
         changed = changed_program(genome.text, text, max_length=self._max_length)
         read = self._library.read(changed)
         if read is None:
-            raise DoesNotApply("The program would differ outside of its blocks.")
+            raise DoesNotApply("The program would differ outside its blocks.")
         if read.parsed.size > self._max_size:
             found = f"{read.parsed.size} statements and expressions"
             raise DoesNotApply(f"The program would have {found} in its blocks; {self._max_size} are allowed.")
@@ -238,7 +238,7 @@ class Programs:
     def _known(self, genome: ProgramText) -> Read:
         read = self._library.read(genome.text)
         if read is None:
-            raise EvolveError("A program came back that is none: it does not parse, or differs outside of its blocks.")
+            raise EvolveError("The returned program is invalid: it does not parse, or differs outside its blocks.")
         return read
 
     def _accepted(self, text: str | None, parent: ProgramText | None) -> ProgramText | None:

@@ -114,8 +114,8 @@ class Costs:
             if values is not None:
                 if due is None or not due >= 0:
                     raise DomainError(
-                        f"The step '{term_text(task)}' costs {due}; the cheapest plan can be looked for only where "
-                        "every step costs nothing or more."
+                        f"The step '{term_text(task)}' costs {due}; the cheapest plan can be found only if no step "
+                        "has a negative cost."
                     )
                 self.paid += due
             return values

@@ -75,7 +75,7 @@ class Journal:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._handle)
-            raise PlanJournalError(f"Another process carries this run out: {path} is locked.") from None
+            raise PlanJournalError(f"Another process is carrying out this run: {path} is locked.") from None
         try:
             self.entries: list[Entry] = self._read()
         except BaseException:
@@ -141,12 +141,12 @@ def read_entries(path: Path) -> list[Entry]:
         except ValueError:
             entry = None
         if not isinstance(entry, dict) or not isinstance(entry.get("event"), str):
-            raise PlanJournalError(f"{path}:{number} is damaged, so nobody can know which steps were done.")
+            raise PlanJournalError(f"{path}:{number} is damaged, so it is unknown which steps were done.")
         entries.append(entry)
     if entries and (entries[0]["event"] != "begin" or not isinstance(entries[0].get("format"), int)):
-        raise PlanJournalError(f"{path} does not begin as the journal of a run.")
+        raise PlanJournalError(f"{path} is not the journal of a run.")
     if entries and entries[0]["format"] > FORMAT:
-        raise PlanJournalError(f"{path} was written by a newer version. Update memkit to go on with this run.")
+        raise PlanJournalError(f"{path} was written by a newer version. Update memkit to continue this run.")
     return entries
 
 
@@ -375,12 +375,12 @@ class Course:
             return None
         here = self.world.snapshot()
         unchanged = any(seen is None or seen == here for seen in tried)
-        return "it was tried here already, and nothing has changed" if unchanged else None
+        return "it was already tried here, and nothing has changed" if unchanged else None
 
     @property
     def result(self) -> Result:
         """Return the plan that was found first."""
-        assert self._first is not None, "a run begins with a plan"
+        assert self._first is not None, "a run must begin with a plan"
         return self._first
 
     def follow(self, entries: Iterable[Entry], path: Path) -> None:
@@ -394,8 +394,8 @@ class Course:
                 self.take(entry)
             except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
                 raise PlanJournalError(
-                    f"{path}:{number} does not go with what stands before it, so nobody can know which steps were done "
-                    f"({type(error).__name__}: {error})."
+                    f"{path}:{number} does not follow from the lines before it, so it is unknown which steps were "
+                    f"done ({type(error).__name__}: {error})."
                 ) from None
 
     def take(self, entry: Entry) -> None:
@@ -434,7 +434,7 @@ class Course:
         if self.last is not None and self.last.key == record.key:
             self.records.pop()  # an idempotent step that is repeated
         elif self.last is not None and self.last.status == UNKNOWN:
-            raise ValueError(f"what became of {self.last.step} is missing")
+            raise ValueError(f"the outcome of {self.last.step} is missing")
         self.records.append(record)
         self._changes, self._numbers = Changes(), frozenset(self.world.numbers.items())
 

@@ -105,7 +105,7 @@ class Executor:
     def _go_on(self, problem: Problem) -> Execution:
         assert self._journal is not None
         if self._journal.entries[0].get("problem") != _digest(problem):
-            raise PlanJournalError(f"{self._journal.path} is the journal of another problem.")
+            raise PlanJournalError(f"{self._journal.path} is the journal of a different problem.")
         self._course.follow(self._journal.entries, self._journal.path)
         if self._course.outcome == DONE:
             return self._course.execution()
@@ -122,7 +122,7 @@ class Executor:
         elif last is not None and last.status == DONE and not last.observed:
             trouble = self._look(self._action_of(last), Answer(last.result))
         if trouble is None and not self._rest_serves():
-            trouble = "the run was resumed, and the rest of its plan does not fit any more"
+            trouble = "the run was resumed, and the rest of its plan is no longer valid"
         if trouble is not None and not self._replan(trouble):
             return self._end(FAILED, trouble)
         return self._carry_on()
@@ -198,7 +198,7 @@ class Executor:
         """Find another plan from the current state; return whether there is one and it may be followed."""
         if self._course.replans >= self._max_replans:
             times = counted(self._max_replans, "time")
-            self._obstacles = (Reason("replans", f"it was planned anew {times} already"),)
+            self._obstacles = (Reason("replans", f"it was already replanned {times}"),)
             return False
         found: list[Result] = []
         for tasks in remaining_tasks(self._course.tree, self._course.position):
@@ -226,7 +226,7 @@ class Executor:
             predicted = self._course.world.predict(action.step)
             self._note("done", number=action.number, result="taken as done", **predicted.to_data())
         elif said == FAILED:
-            self._note("undone", number=action.number, reason="cut off, and said not to have happened")
+            self._note("undone", number=action.number, reason="interrupted, and declared not to have happened")
         return said in (DONE, FAILED)
 
     def _action_of(self, record: StepRecord) -> Action:
@@ -260,7 +260,7 @@ def _worded(reason: Reason) -> Reason:
     """Return a reason of the search, reworded if it is the guard against repeating a failure."""
     if GUARD in (reason.condition or ""):
         return Reason(
-            "failed_before", f"{reason.task}: it was tried here already, and nothing has changed", reason.task
+            "failed_before", f"{reason.task}: it was already tried here, and nothing has changed", reason.task
         )
     return reason
 
@@ -272,7 +272,8 @@ def _told(action: Action) -> dict[str, Any]:
 
 def _unknown(action: Action) -> Reason:
     words = (
-        f"step {action.number}, {action.step}, had begun when the run was cut off, and nobody knows whether it was done"
+        f"step {action.number}, {action.step}, was running when the run was interrupted, and it is unknown whether it "
+        "was done"
     )
     return Reason("unknown_outcome", words, str(action.step))
 

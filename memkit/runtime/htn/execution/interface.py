@@ -123,7 +123,7 @@ Tell = Callable[[Mapping[str, Any]], None]
 def call_function(action: Action) -> Answer:
     """Carry out an action by the operator's own function; a step without one counts as done."""
     if action.operator.function is None:
-        return Answer("no tool and no function is bound to this step, so it is taken as done")
+        return Answer("no tool or function is bound to this step, so it is taken as done")
     try:
         answer = action.operator.function(*action.step.args)
     except Exception as error:  # noqa: BLE001 - a function of the caller: whatever it raises, the step failed
@@ -263,11 +263,13 @@ def read_observation(value: Any, domain: Domain | None = None) -> Observation | 
         return value
     known = {"facts", "state"}
     if isinstance(value, Mapping) and not (set(value) <= known and len(value) == 1):
-        raise ProblemError('An observation is {"facts": [what was looked at]} or {"state": [everything that holds]}.')
+        raise ProblemError(
+            'An observation must be {"facts": [what was looked at]} or {"state": [everything that holds]}.'
+        )
     complete = isinstance(value, Mapping) and "state" in value
     items = next(iter(value.values())) if isinstance(value, Mapping) else value
     if isinstance(items, str) or not isinstance(items, Iterable):
-        raise ProblemError(f"{str(items)!r:.60} is no list of facts, such as ['at shop', 'not at home'].")
+        raise ProblemError(f"{str(items)!r:.60} is not a list of facts such as ['at shop', 'not at home'].")
     seen, numbers = [], {}
     for item in items:
         value_seen = _value_seen(item)
@@ -277,9 +279,9 @@ def read_observation(value: Any, domain: Domain | None = None) -> Observation | 
             numbers[value_seen[0]] = value_seen[1]
     contradicted = [fact for fact, positive in seen if positive and (fact, False) in seen]
     if contradicted:
-        raise ProblemError(f"'{term_text(contradicted[0])}' was observed to hold and not to hold.")
+        raise ProblemError(f"'{term_text(contradicted[0])}' was observed both to hold and not to hold.")
     if complete and not all(positive for _, positive in seen):
-        raise ProblemError("A whole state names what holds. Leave out what does not.")
+        raise ProblemError("A whole state lists only what holds. Leave out the rest.")
     return Observation(
         tuple(fact for fact, positive in seen if positive),
         tuple(fact for fact, positive in seen if not positive),
@@ -301,11 +303,13 @@ def _fact(item: Any, domain: Domain | None) -> tuple[Term, bool]:
     except HtnError as error:
         raise ProblemError(error.message) from None
     if len(conditions) != 1 or not isinstance(conditions[0], Literal):
-        raise ProblemError(f"{str(item)!r:.60} is no fact, such as 'at shop' or 'not at home'.")
+        raise ProblemError(f"{str(item)!r:.60} is not a fact such as 'at shop' or 'not at home'.")
     literal = conditions[0]
     if any(is_variable(part) for part in literal.atom):
         raise ProblemError(f"'{term_text(literal.atom)}' was observed; a fact names objects, not variables.")
     arity = domain.predicates.get(str(literal.atom[0])) if domain and domain.predicates else ()
     if domain and domain.predicates and (arity is None or len(arity) != len(literal.atom) - 1):
-        raise ProblemError(f"'{term_text(literal.atom)}' was observed, which is no fact of the domain {domain.name}.")
+        raise ProblemError(
+            f"'{term_text(literal.atom)}' was observed, which is not a fact of the domain {domain.name}."
+        )
     return literal.atom, literal.positive

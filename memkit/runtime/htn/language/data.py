@@ -88,7 +88,9 @@ def read_items(items: Iterable[object]) -> tuple[list[Term], dict[Term, int | fl
                 facts.append(_of_objects(parse_term(item)))
     if denied:
         for fact in denied.keys() & set(facts):
-            raise DomainError(f"The state says that '{term_text(fact)}' holds and that it does not.", (denied[fact],))
+            raise DomainError(
+                f"The state says both that '{term_text(fact)}' holds and that it does not.", (denied[fact],)
+            )
     return facts, numbers
 
 
@@ -158,7 +160,7 @@ def parse_value(item: object) -> tuple[Term, int | float] | None:
         raise DomainError(f"{item!r} is not a value. Write '= (fuel t1) 10'.")
     value = parse_number(parts[2])
     if not isinstance(value, int | float):
-        raise DomainError(f"{item!r}: a state gives numbers; {number_text(value)} is none.")
+        raise DomainError(f"{item!r}: a state gives numbers, not {number_text(value)}.")
     return parse_fluent(parts[1]), value
 
 
@@ -229,7 +231,7 @@ def problem_fields(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _known_keys(data: object, known: Sequence[str], what: str) -> None:
     if not isinstance(data, Mapping):
-        raise DomainError(f"{what.capitalize()} is a map with the keys {', '.join(known)}.")
+        raise DomainError(f"{what.capitalize()} must be a map with the keys {', '.join(known)}.")
     for key in data:
         if key not in known:
             hint = meant(str(key), known) or f" Known keys: {', '.join(known)}."
@@ -255,7 +257,7 @@ def _map(data: Mapping[str, Any], key: str, form: str) -> Mapping[Any, Any]:
     """Return the map under a key, empty if it is absent; ``form`` describes its keys and values."""
     value = data.get(key)
     if value is not None and not isinstance(value, Mapping):
-        raise DomainError(f"{key.capitalize()} are a map from {form}.", (key,))
+        raise DomainError(f"{key.capitalize()} must be a map from {form}.", (key,))
     return value or {}
 
 
@@ -298,7 +300,7 @@ def _objects(data: Mapping[str, Any], key: str) -> dict[str, str]:
     value = _map(data, key, "names to types: {home: place}")
     for name, kind in value.items():
         if not isinstance(kind, str):
-            raise DomainError("The type of an object is a name.", (key, str(name)))
+            raise DomainError("The type of an object must be a name.", (key, str(name)))
     return {str(name): str(kind) for name, kind in value.items()}
 
 
@@ -357,7 +359,7 @@ def _operator(data: Any) -> Operator:
 def _flag(data: Mapping[str, Any], key: str) -> bool:
     value = data.get(key, False)
     if not isinstance(value, bool):
-        raise DomainError("This is true or false.", (key,))
+        raise DomainError("This must be true or false.", (key,))
     return value
 
 
@@ -367,7 +369,7 @@ def method_from_data(data: Any) -> Method:
     name = _named(data, "a method")
     with located("task"):
         if not data.get("task"):
-            raise DomainError("A method says which task it does: task: 'deliver ?p - parcel'.")
+            raise DomainError("A method must name its task: task: 'deliver ?p - parcel'.")
         head = parse_head(data["task"])
     with located("subtasks"):
         subtasks, labels = split_labels(_sequence(data, "subtasks"))

@@ -210,12 +210,12 @@ def check_domain(domain: Domain) -> None:
     for key, signatures in (("predicates", domain.predicates), ("functions", domain.functions)):
         for name, kinds in signatures.items():
             if name in ("not", *COMPARISONS):
-                raise DomainError(f"{name} has a meaning in conditions already; use another name.", (key, name))
+                raise DomainError(f"{name} already has a meaning in conditions; use another name.", (key, name))
             for number, kind in enumerate(kinds):
                 _known_type(domain, kind, (key, name, number))
     for name in domain.functions:
         if name in domain.predicates:
-            raise DomainError(f"{name} is a predicate already; a function needs another name.", ("functions", name))
+            raise DomainError(f"{name} is already a predicate; a function needs another name.", ("functions", name))
     for name, kind in domain.objects.items():
         _known_type(domain, kind, ("objects", name))
     _check_names(domain)
@@ -278,13 +278,13 @@ def _check_names(domain: Domain) -> None:
         _once(method.name, names, "methods", number)
         if method.task in seen:
             raise DomainError(
-                f"{method.task} is an operator already; a task needs another name.", ("methods", number, "task")
+                f"{method.task} is already an operator; a task needs another name.", ("methods", number, "task")
             )
 
 
 def _once(name: str, seen: set[str], key: str, number: int) -> None:
     if name in seen:
-        raise DomainError(f"The name {name} stands here for the second time.", (key, number, "name"))
+        raise DomainError(f"Duplicate name {name}.", (key, number, "name"))
     seen.add(name)
 
 
@@ -337,7 +337,7 @@ def _check_condition(domain: Domain, condition: Condition, types: Types, path: P
     elif isinstance(condition, Equal):
         for part in (condition.left, condition.right):
             if part in domain.functions and part not in domain.objects:
-                raise DomainError(f"{part} is a function. Put it in brackets: '= ({part}) 5'.", path)
+                raise DomainError(f"{part} is a function. Put it in parentheses: '= ({part}) 5'.", path)
             if not is_variable(part):
                 _known_object(part, domain.objects, path)
     elif isinstance(condition, Compare):
@@ -398,7 +398,7 @@ def _check_arguments(
         if own is None or kind in domain.types_above(own):
             continue
         if holds or own not in domain.types_above(kind):
-            raise TypeClash(f"'{term_text(term)}': {part} is a {own}, and {term[0]} wants a {kind}.", path)
+            raise TypeClash(f"'{term_text(term)}': {part} is a {own}, but {term[0]} needs a {kind}.", path)
 
 
 def _counted(term: Term, width: int) -> str:

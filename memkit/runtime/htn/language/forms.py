@@ -139,7 +139,7 @@ def _plain_condition(words: list[str]) -> Condition:
     rest = words[negations:]
     if not rest:
         raise DomainError(
-            "'not' needs a fact behind it: 'not at ?x'." if words else "An empty text is not a condition."
+            "'not' must be followed by a fact: 'not at ?x'." if words else "An empty text is not a condition."
         )
     comparison = rest[0] in COMPARISONS and rest[0] != "="
     found = _comparison(rest[0], tuple(rest[1:])) if comparison else _atomic(tuple(rest))
@@ -162,7 +162,7 @@ def _list_condition(parts: tuple[Any, ...], depth: int) -> Condition:
 
 def _negated_part(parts: tuple[Any, ...]) -> object:
     if len(parts) < 2:
-        raise DomainError("'not' needs a fact behind it: 'not at ?x'.")
+        raise DomainError("'not' must be followed by a fact: 'not at ?x'.")
     if len(parts) == 2 and not (isinstance(parts, Words) and isinstance(parts[1], str)):
         return parts[1]
     return Words(parts[1:]) if isinstance(parts, Words) else parts[1:]
@@ -179,7 +179,7 @@ def _is_list_of_conditions(word: str, rest: tuple[Any, ...], from_text: bool) ->
 
 def _comparison(operator: str, sides: tuple[Any, ...]) -> Compare:
     if len(sides) != 2:
-        raise DomainError(f"'{operator}' compares {len(sides)} numbers; it takes two: '{operator} (fuel ?t) 5'.")
+        raise DomainError(f"'{operator}' has {len(sides)} numbers to compare; it takes two: '{operator} (fuel ?t) 5'.")
     return Compare(operator, parse_number(sides[0]), parse_number(sides[1]))
 
 

@@ -33,7 +33,7 @@ def split_labels(subtasks: Sequence[Any]) -> tuple[list[Any], dict[str, int]]:
         tasks.append(item["task"])
         label = str(item.get("id", ""))
         if label in labels:
-            raise DomainError(f"The label {label} stands here for the second time.", (number, "id"))
+            raise DomainError(f"Duplicate label {label}.", (number, "id"))
         if label:
             labels[label] = number
     return tasks, labels
@@ -50,7 +50,7 @@ def parse_ordering(value: object, count: int, labels: Mapping[str, int] | None =
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise DomainError("An ordering is a list such as ['a < b'], with the labels of subtasks.")
+        raise DomainError("An ordering must be a list such as ['a < b'], with the labels of subtasks.")
     pairs: dict[tuple[int, int], None] = {}
     for number, item in enumerate(value):
         chain = [_position(part, count, labels or {}, number) for part in _chain(item, number)]
@@ -83,7 +83,7 @@ def _refuse_cycle(pairs: Ordering, count: int, labels: Mapping[int, str]) -> Non
         TopologicalSorter(dict(enumerate(predecessors(pairs, count)))).prepare()
     except CycleError as error:
         circle = " < ".join(labels.get(position, str(position)) for position in error.args[1])
-        raise DomainError(f"The ordering goes round in a circle: {circle}.") from None
+        raise DomainError(f"The ordering is a cycle: {circle}.") from None
 
 
 def predecessors(ordering: Ordering | None, count: int) -> list[set[int]]:
@@ -208,9 +208,7 @@ class Method:
 def _network(name: str, subtasks: object, ordering: object) -> tuple[Subtasks, Ordering | None]:
     if callable(subtasks):
         if ordering is not None:
-            raise DomainError(
-                f"The subtasks of {name} are a Python function; it gives them in the order that it wants."
-            )
+            raise DomainError(f"The subtasks of {name} are a Python function, which also decides their order.")
         return subtasks, None
     items = [subtasks] if isinstance(subtasks, str | Operator | Method) else ordered(subtasks or ())
     tasks, labels = split_labels(items)
@@ -293,7 +291,9 @@ def computed_subtasks(given: Any, method: str) -> list[Term] | None:
     if given is None or given is False:
         return None
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise DomainError(f"The function of method {method} gave {given!r}. It gives a list of tasks, or None.")
+        raise DomainError(
+            f"The function of method {method} returned {given!r}. It must return a list of tasks, or None."
+        )
     return [parse_term(step) for step in given]
 
 

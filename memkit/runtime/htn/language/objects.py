@@ -132,7 +132,7 @@ def fault_of(call: Term, domain: Domain, learned: Sequence[Method], members: Mem
     if not heads:
         method = next((each for each in (*domain.methods, *learned) if each.name == name), None)
         hint = "" if method is None else f"; {name} is a method, and what it does is the task {method.task}"
-        return f"no operator and no method is called {name}{hint}"
+        return f"no operator or method is named {name}{hint}"
     faults = [_misfit(head, args, members) for head in heads]
     if None not in faults:
         return f"'{term_text(call)}': {name} {faults[0]}"
@@ -170,7 +170,7 @@ def _misfit(head: Sequence[Any] | None, args: Term, members: Members) -> str | N
             if wanted != arg:
                 return f"is for {wanted} only, not {arg}"
         elif wanted.type != ROOT_TYPE and arg not in members.get(wanted.type, {}):
-            return f"wants a {wanted.type}; {arg} is {_kind(arg, members)}"
+            return f"needs a {wanted.type}; {arg} is {_kind(arg, members)}"
     return None
 
 
@@ -178,4 +178,4 @@ def _kind(value: Any, members: Members) -> str:
     kinds = [kind for kind, objects in members.items() if value in objects and kind != ROOT_TYPE]
     if kinds:
         return f"a {min(kinds, key=lambda kind: (len(members[kind]), kind))}"
-    return "of no such type" if value in members.get(ROOT_TYPE, {}) else "not an object of this problem"
+    return "of a different type" if value in members.get(ROOT_TYPE, {}) else "not an object of this problem"

@@ -138,7 +138,7 @@ def _when(value: Mapping[Any, Any]) -> When:
         _read(value, "change", _only_change),
     )
     if not (found.add or found.remove or found.changes):
-        raise DomainError("An effect adds, removes or changes something: {when: ['in ?p ?t'], add: ['wet ?p']}.")
+        raise DomainError("An effect must add, remove or change something: {when: ['in ?p ?t'], add: ['wet ?p']}.")
     return found
 
 
@@ -304,7 +304,7 @@ def _arguments(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 def _cost(value: object) -> Number:
     cost = parse_number(value)
     if isinstance(cost, int | float) and cost < 0:
-        raise DomainError(f"A cost of {cost} would reward idle steps; the least is 0.", ("cost",))
+        raise DomainError(f"A cost of {cost} would reward idle steps; the minimum is 0.", ("cost",))
     return cost
 
 

@@ -28,7 +28,7 @@ class HtnError(Exception):
     >>> HTNPlanner(strategy="widest")
     Traceback (most recent call last):
         ...
-    memkit.runtime.htn.language.terms.HtnError: 'widest' is not a strategy. Take turns, depth, length or cheapest.
+    memkit.runtime.htn.language.terms.HtnError: 'widest' is not a strategy. Use turns, depth, length or cheapest.
     """
 
     exit_code = 2
@@ -70,7 +70,7 @@ class ProblemError(HtnError):
     >>> HTNPlanner(operators=[Operator("open ?door")]).generate("open ?door")
     Traceback (most recent call last):
         ...
-    memkit.runtime.htn.language.terms.ProblemError: The task 'open ?door' has a variable. Name the object that is meant.
+    memkit.runtime.htn.language.terms.ProblemError: The task 'open ?door' has a variable. Name an object.
     """
 
     code = "problem"
@@ -82,7 +82,7 @@ class PlanError(HtnError):
     >>> read_plan("go home shop")
     Traceback (most recent call last):
         ...
-    memkit.runtime.htn.language.terms.PlanError: A plan is a list of steps, such as [{name: go, args: [home, shop]}].
+    memkit.runtime.htn.language.terms.PlanError: A plan must be a list of steps: [{name: go, args: [home, shop]}].
     """
 
     code = "plan"
@@ -307,7 +307,7 @@ def _split_types(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
             continue
         kind = next(rest, None)
         if kind is None or not pending:
-            raise DomainError("A '-' stands between variables and their type: '?from ?to - place'.")
+            raise DomainError("A '-' must be between variables and their type: '?from ?to - place'.")
         types.update(dict.fromkeys(pending, kind))
         pending = []
     return names, types
@@ -460,7 +460,7 @@ def _number_word(word: str) -> Number:
     if _NUMERAL.fullmatch(word):
         return numeral(word)
     if _NOT_FINITE.fullmatch(word):
-        raise DomainError(f"{word} is not a number that can be reckoned with.")
+        raise DomainError(f"{word} is not a usable number.")
     if is_variable(word) or not word.strip():
         raise DomainError(f"{word or 'An empty text'} is not a number. Write a function of it: (fuel {word or '?t'}).")
     return (word,)
@@ -500,7 +500,7 @@ def finite(value: int | float) -> int | float:
     """Return a usable number; raise DomainError for NaN, infinities and numbers that are too large."""
     if not -LARGEST <= value <= LARGEST:
         words = str(value) if isinstance(value, float) else f"A number of about {value.bit_length()} bits"
-        raise DomainError(f"{words} is not a number that can be reckoned with; the largest is {LARGEST:g}.")
+        raise DomainError(f"{words} is too large to compute with; the maximum is {LARGEST:g}.")
     return value
 
 

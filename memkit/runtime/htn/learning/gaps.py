@@ -124,7 +124,7 @@ _FENCE = re.compile(r"^```[ \t]*(?:json)?[ \t]*\n(.*?)\n?```[ \t]*$", re.DOTALL 
 
 
 def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _nearest(facts: Sequence[Term], task: Term) -> tuple[list[Term], int]:

@@ -194,7 +194,7 @@ class GapProposals:
         for name, each in self.accepted.items():
             if name not in used and self._asking.takes_reasons:
                 self._asking.gaps.refuse(
-                    each.gap, RefusedProposal(each.text, "it can be carried out, but no plan came of it")
+                    each.gap, RefusedProposal(each.text, "it can be carried out, but led to no plan")
                 )
 
     def _ask(self, now: _Moment) -> Method | None:
@@ -221,7 +221,7 @@ class GapProposals:
                     self._asking.gaps.refuse(gap, refused[-1])
         if refused and not self.counts["asked"]:
             tries = counted(len(refused), "time")
-            self._note(now.task, f"the model was asked {tries} in this very state before: {refused[-1].reason}")
+            self._note(now.task, f"the model was already asked {tries} in this state: {refused[-1].reason}")
         return None
 
     def _note(self, task: Term, words: str) -> None:
@@ -257,7 +257,7 @@ class GapProposals:
     def _accept(self, answer: Any, now: _Moment, gap: Gap, refused: Sequence[RefusedProposal]) -> Method:
         """Return the proposal as a method, or raise Rejected."""
         if answer is not None and any(each.proposal == _short(answer) for each in refused):
-            raise Rejected("it was proposed before and refused")
+            raise Rejected("it was already proposed and refused")
         subtasks = self._checked(answer, now)
         effects = declared_effects(self._domain, now.task)
         self._carry_out(subtasks, now)
@@ -274,7 +274,7 @@ class GapProposals:
             if fault is not None:
                 raise Rejected(fault)
             if subtask == now.task or subtask in now.ancestors:
-                raise Rejected(f"'{term_text(subtask)}' leads back to a task that is being done")
+                raise Rejected(f"'{term_text(subtask)}' leads back to a task in progress")
         objection = self._asking.objection(now.task, subtasks)
         if objection is not None:
             raise Rejected(objection)
@@ -301,8 +301,8 @@ class GapProposals:
         state.follow(result.plan or (), self._domain.steps)
         for effect in declared_effects(self._domain, now.task):
             if not holds(effect, {}, state, ()):
-                return f"'{effect}' should be so afterwards and is not"
-        return "what should be so afterwards is so in some ways of carrying it out only"
+                return f"'{effect}' should hold afterwards but does not"
+        return "its effects hold only for some ways of carrying it out"
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ def _items(answer: Any) -> Sequence[Any]:
     if isinstance(answer, Mapping):
         strange = [str(key) for key in answer if key != "subtasks"]
         if strange:
-            raise Rejected(f"it has the key {strange[0][:80]!r}; it is a list of subtasks, or that under 'subtasks'")
+            raise Rejected(f"it has the key {strange[0][:80]!r}; give a list of subtasks, or one under 'subtasks'")
         answer = answer.get("subtasks")
     if answer is None:
         raise Rejected("nothing was proposed")
@@ -347,7 +347,7 @@ def _items(answer: Any) -> Sequence[Any]:
     if not answer:
         raise Rejected("it has no subtasks")
     if len(answer) > MOST_SUBTASKS:
-        raise Rejected(f"it has {len(answer)} subtasks; {MOST_SUBTASKS} is the most")
+        raise Rejected(f"it has {len(answer)} subtasks; the limit is {MOST_SUBTASKS}")
     return answer
 
 
@@ -363,11 +363,11 @@ def _read(item: Any) -> Term:
     if not isinstance(item, str | tuple | list | Mapping):
         raise Rejected(f"a subtask is {_kind(item)}, not a text or a tuple")
     if isinstance(item, Mapping) and set(item) - {"name", "args"}:
-        raise Rejected("a subtask that is a map has the keys name and args, and no others")
+        raise Rejected("a subtask that is a map must have the keys name and args only")
     try:
         term = parse_term(item)
     except (HtnError, RecursionError) as error:
-        raise Rejected(getattr(error, "message", "a subtask is nested too deep")) from None
+        raise Rejected(getattr(error, "message", "a subtask is nested too deeply")) from None
     length = sum(len(str(part)) + 1 for part in term) - 1
     if length > LONGEST_SUBTASK:
         raise Rejected(f"a subtask is {length} characters long")

@@ -188,7 +188,7 @@ def _told(
 ) -> Iterator[Condition]:
     for condition in conditions:
         if isinstance(condition, Check):
-            seen.notes[f"{condition} is a Python function, which cannot be taken back over steps"] = None
+            seen.notes[f"{condition} is a Python function, which cannot be regressed over steps"] = None
         elif isinstance(condition, Every):
             yield from _told(condition.conditions, binding, state, args, seen)
         elif isinstance(condition, Some):

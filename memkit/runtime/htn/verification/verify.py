@@ -52,7 +52,7 @@ def read_plan(value: object) -> list[Step]:
     """
     items = value.get("plan") if isinstance(value, Mapping) else value
     if not isinstance(items, list | tuple):
-        raise PlanError("A plan is a list of steps, such as [{name: go, args: [home, shop]}].")
+        raise PlanError("A plan must be a list of steps: [{name: go, args: [home, shop]}].")
     steps = []
     for number, item in enumerate(items, 1):
         try:
@@ -115,7 +115,7 @@ def _execute(domain: Domain, problem: Problem, plan: Sequence[Step], objects: Me
 def step_fault(operator: Operator | None, step: Step, state: StepState, objects: Members) -> str | None:
     """Return why a step cannot be taken in a state, or None."""
     if operator is None:
-        return f"no operator is called {step.name}"
+        return f"no operator is named {step.name}"
     misfit = call_fault(operator, step, objects)
     if misfit is not None:
         return misfit[1]
@@ -260,11 +260,13 @@ class Parser:
         try:
             furthest = self._furthest()
         except _Stopped as stopped:
-            words = f"{stopped}: every step can be done, and whether methods decompose '{tasks}' into them is not known"
+            words = (
+                f"{stopped}: every step can be done, but it is unknown whether methods decompose '{tasks}' into them"
+            )
             return [Reason("budget", words, tasks)]
         if len(self.plan) in self.entries[_ROOT].ends:
             return []
-        agree = f"they agree with the plan up to step {furthest}" if furthest else "not even the first step fits"
+        agree = f"they agree with the plan up to step {furthest}" if furthest else "not even the first step matches"
         words = f"every step can be done, but no methods decompose '{tasks}' into these steps; {agree}"
         return [Reason("decomposition", words, tasks)]
 

@@ -284,7 +284,7 @@ class ArchivalStore(ArchiveReader):
         """Decide, and report, that an offer repeats a recalled record, which is no new evidence."""
         stored = self.get(record_id, user_id=origin.user_id)
         status = stored.status if stored else "gone"
-        reason = Reason("recalled", f"It repeats {record_id}, which was recalled; that is no new evidence.")
+        reason = Reason("recalled", f"It repeats {record_id}, which was recalled, so it is not new evidence.")
         if status != "live":
             code = "tombstone" if status == "rejected" else reason.code
             reason = Reason(code, f"It repeats {record_id}, which was recalled before and is {status} now.")

@@ -69,7 +69,7 @@ TOLD_AS = {"admitted": "write", "merged": "merge", "quarantined": "quarantine", 
 """The names of the gate's decisions in the account of events."""
 MARK_TOLD_AS = {"retire": "retirement"}
 """The marks with another name there."""
-UNCHECKED = "Erased values could not be told from others: the store's key is not here."
+UNCHECKED = "Erased values cannot be recognised: the store's key is not here."
 
 
 class ArchiveChange:
@@ -159,7 +159,7 @@ class ArchiveChange:
         """Raise NotAllowed if an edit or a request to be approved was already rejected or revoked."""
         said = [event.op for event in self.index.corpus(name).events(target=id) if event.op in VERDICTS]
         if said and said[-1] != "approve":
-            raise NotAllowed(f"{id} was turned down already, and waits no more. Say it anew.")
+            raise NotAllowed(f"{id} was already rejected and is no longer pending. Say it again.")
 
     def learn(self, op: str, record_id: str, origin: Origin, reason: str, *, floor: float) -> bool:
         """Record that an action which used a record succeeded or failed, if that may change it; return whether.
@@ -275,7 +275,7 @@ class ArchiveChange:
             self.decided(origin, "admitted", record.id, judgement.reasons, supersedes=[draft.supersedes])
             drawn.append(Concluded(record.id, one))
         for old in plan.stale:
-            self.mark("retire", old.id, Origin("program", old.user_id), "what it was drawn from does not hold", {})
+            self.mark("retire", old.id, Origin("program", old.user_id), "its source does not hold", {})
         return Reflected(tuple(drawn), tuple(old.id for old in plan.stale), tuple(refused))
 
     def _moved(self, compression: "Compression") -> list[str] | None:
@@ -309,7 +309,7 @@ class ArchiveChange:
     ) -> Decision:
         """Let the gate judge the new content of a core section, write it, and return the decision."""
         if limit is not None and len(text) > limit:
-            long = Reason("too_long", f"{section} would have {len(text):,} characters and may have {limit:,}.")
+            long = Reason("too_long", f"{section} would have {len(text):,} characters; the limit is {limit:,}.")
             return self.decided(origin, "refused", None, (long,), section=section)
         agreed = consented and self._agreed(origin)
         judgement = self._gate().judge_core(section, text, origin, self._view, consented=agreed)
@@ -422,7 +422,7 @@ class ArchiveChange:
     def _live(self, id: str, user_id: str) -> Record:
         folded = self.require_live(id, user_id)
         if folded.record.is_sealed:
-            raise NotAllowed(f"Record {id} is sealed, and the key that opens it is not here.")
+            raise NotAllowed(f"Record {id} is sealed, and its key is not here.")
         return folded.record
 
     def restore(self, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> bool:
@@ -585,13 +585,13 @@ def _check_validity(folded: "Folded | None", changes: Mapping[str, JSON]) -> Non
     record = with_fields(folded.record, {key: value for key, value in changes.items() if value is not None})
     if record.valid_from and record.valid_until and parse_time(record.valid_until) < parse_time(record.valid_from):
         raise InvalidRecord(
-            f"valid_until {record.valid_until} lies before valid_from {record.valid_from}: it would never hold."
+            f"valid_until {record.valid_until} is before valid_from {record.valid_from}: it would never be valid."
         )
 
 
 def _check_mark(op: str, origin: Origin, fields: Mapping[str, JSON]) -> None:
     if op not in MARKS:
-        raise InvalidRecord(f"{op!r:.60} is not something to say about a record. Known: {', '.join(MARKS)}.")
+        raise InvalidRecord(f"{op!r:.60} is not a known operation on a record. Known: {', '.join(MARKS)}.")
     if op in PERSON_ONLY and origin.actor != "person":
         raise NotAllowed(f"Only a person can {op} a record; this came from {origin.actor}.")
     unknown = [key for key in fields if key not in CHANGEABLE]

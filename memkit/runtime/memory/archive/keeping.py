@@ -55,7 +55,7 @@ def keep(change: "ArchiveChange", kept: KeptDocument, origin: Origin, *, consent
         return change.decided(origin, "refused", None, reasons)
     text = as_json(masked(kept.value))
     if len(text) > MAX_BYTES:
-        long = Reason("too_long", f"It has {len(text):,} characters; a document may have {MAX_BYTES:,}.")
+        long = Reason("too_long", f"It has {len(text):,} characters; the limit of a document is {MAX_BYTES:,}.")
         return change.decided(origin, "refused", None, (long,))
     if standing and _says_the_same(standing, text, kept):
         return Decision("admitted", record or standing.id)

@@ -56,12 +56,12 @@ def brought(index: Index, tombstones: Tombstones, user_id: str, data: Mapping[st
     if "op" not in data and name == SHARED:
         shared.add(id)
     if data.get("user_id") != user_id and not (name == SHARED and data.get("target") in shared):
-        return Brought(reason=Reason("other_user", f"The line is about another user than {user_id!r:.60}."))
+        return Brought(reason=Reason("other_user", f"The line is about a different user than {user_id!r:.60}."))
     known = index.corpus(name).line(id)
     if known == line:
         return Brought(is_here=True)
     if known is not None or index.catalogue.corpora_of_id(id):
-        return Brought(reason=Reason("id_conflict", f"The id {id:.60} stands in the archive with other content."))
+        return Brought(reason=Reason("id_conflict", f"The id {id:.60} is in the archive with different content."))
     if "op" not in data and any(bar.kind == "erased" for bar in tombstones.of(user_id, str(data["text"]))):
         return Brought(reason=Reason("tombstone", "This value was erased for this user. A person can allow it again."))
     return Brought()
@@ -132,7 +132,9 @@ def _of_same_id(index: Index, name: str, id: str, draft: Draft, origin: Origin) 
         and fingerprint(stored.record.text) == fingerprint(draft.text)
     ):
         return _known(id)
-    reason = Reason("id_conflict", f"The id {id:.60} stands for something else here. Leave it out to get a new one.")
+    reason = Reason(
+        "id_conflict", f"The id {id:.60} is already used for something else. Leave it out to get a new one."
+    )
     return Decision("refused", None, (reason,))
 
 
@@ -155,7 +157,7 @@ def _borne_out(index: Index, name: str, draft: Draft) -> str | None:
 
 
 def _known(id: str) -> Decision:
-    return Decision("merged", id, (Reason("known", f"It came before, as {id}. Nothing was written."),))
+    return Decision("merged", id, (Reason("known", f"It was already imported as {id}. Nothing was written."),))
 
 
 def decision_behind(line: Mapping[str, JSON]) -> Decision:

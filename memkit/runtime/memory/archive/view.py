@@ -94,7 +94,7 @@ def burials(
     from ..record.events import Event
 
     if key is None:
-        raise NoTombstoneKey("Erased values need the store's key for their tombstones, and it is not here.")
+        raise NoTombstoneKey("Tombstones of erased values need the store's key, which is not here.")
     at = to_text(now)
     for digest in _once_in_order(keyed_fingerprints(key, user_id, value)[0] for value in values):
         yield Event(id=new_id(), op="tombstone", target=digest, user_id=ERASED, at=at, actor="program", scope=SHARED)

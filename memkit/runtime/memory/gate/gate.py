@@ -188,7 +188,7 @@ class WriteGate:
         if "taint" in fields:
             yield TAINTED
         elif kind_of(str(fields["actor"])) in AGENTS and section not in self.sections:
-            yield Reason("persons_section", f"{section} is people's: an agent's own words wait for one of them.")
+            yield Reason("persons_section", f"{section} belongs to people: an agent's own words wait for a person.")
 
     def _refusals(
         self, draft: Draft, origin: Origin, view: ArchiveView, doubts: list[GateDoubt], *, consented: bool
@@ -326,18 +326,16 @@ class WriteGate:
 
 TOMBSTONE = Reason("tombstone", "This value was rejected or erased for this user. A person can allow it again.")
 UNREADABLE = Reason("unreadable_answer", "The language model named no contradicted records; the wording decided.")
-MASKED = Reason("masked", "What the policy does not let in was replaced before anything was written.")
-TAINTED = Reason(
-    "tainted", "Text from outside stood in the prompt, so this waits for a person: approve it or reject it."
-)
-NO_EVIDENCE = Reason("tainted", "Text from outside stood in the prompt, so it is no evidence and changes nothing.")
+MASKED = Reason("masked", "What the policy does not admit was replaced before anything was written.")
+TAINTED = Reason("tainted", "Text from outside was in the prompt, so this waits for a person: approve it or reject it.")
+NO_EVIDENCE = Reason("tainted", "Text from outside was in the prompt, so it is not evidence and changes nothing.")
 
 
 def _quota_told(most: int) -> str:
     times = "once" if most == 1 else f"{most} times"
     return (
-        f"This session has written {times}, the most allowed (write.max_per_session). Say it again in a new session, "
-        "or let a person add it outside of one."
+        f"This session has written {times}, the limit (write.max_per_session). Say it again in a new session, or let "
+        "a person add it outside one."
     )
 
 
@@ -426,7 +424,9 @@ def _strings(value: JSON) -> Iterator[str]:
 def form_problems(draft: Draft) -> Iterator[Reason]:
     """Yield the faults in the form of ``draft``; the messages never repeat a secret."""
     if len(draft.text) > MAX_TEXT_BYTES or len(draft.text.encode(errors="replace")) > MAX_TEXT_BYTES:
-        yield Reason("too_long", f"A record may have {MAX_TEXT_BYTES:,} bytes. Split the text or store a summary.")
+        yield Reason(
+            "too_long", f"A record may have at most {MAX_TEXT_BYTES:,} bytes. Split the text or store a summary."
+        )
     elif not plain(draft.text):
         yield Reason("empty", "An empty text cannot be recalled. Give it some words.")
     if absent := [key for key in NEEDED if getattr(draft, key) is None]:
@@ -436,14 +436,14 @@ def form_problems(draft: Draft) -> Iterator[Reason]:
         yield Reason("schema", mask(problem))
         return
     if draft.valid_from and draft.valid_until and parse_time(draft.valid_until) < parse_time(draft.valid_from):
-        message = f"valid_until {draft.valid_until} lies before valid_from {draft.valid_from}: it would never hold."
+        message = f"valid_until {draft.valid_until} is before valid_from {draft.valid_from}: it would never be valid."
         yield Reason("schema", message)
 
 
 def _sensitive(texts: list[str], groups: frozenset[str]) -> Iterator[Reason]:
     for finding in kinds(texts, groups):
         code, what = SENSITIVE[finding.group]
-        yield Reason(code, f"It holds {what} ({finding.kind}). Leave that out.")
+        yield Reason(code, f"It contains {what} ({finding.kind}). Leave that out.")
 
 
 def _meets(draft: Draft, origin: Origin, record: Record, view: ArchiveView) -> bool:

@@ -191,7 +191,9 @@ def explained(store: Path | None, remove: Callable[[], None]) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         if is_damaged(error):
             remove()
-            raise ArchiveError(f"The index was damaged ({error}) and is removed. Try again: it is rebuilt.") from None
+            raise ArchiveError(
+                f"The index was damaged ({error}) and has been removed. Try again: it will be rebuilt."
+            ) from None
         if isinstance(error, sqlite3.OperationalError) and store is not None:
             place = store / ".memkit" / "cache"
             raise StoreFull(f"The index under {place} cannot be written ({error}). {MAKE_ROOM}") from None
@@ -704,7 +706,7 @@ class AccessCounts:
                 database.sql.execute(USES_SCHEMA)
             except sqlite3.DatabaseError as error:
                 raise ArchiveError(
-                    f"The access counts in {path} cannot be read ({error}). Delete that file to count anew."
+                    f"The access counts in {path} cannot be read ({error}). Delete that file to start over."
                 ) from None
             try:
                 yield database

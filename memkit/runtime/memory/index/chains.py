@@ -62,13 +62,13 @@ ENTERED_TOGETHER = 32
 EDITED = "edited"
 """Why a line is gone: another line is in its place, and that one is reported."""
 CONSTRAINT = "constraint"
-_UNLINKED = "It has no link, and other lines of this writer have one."
-_OTHERWISE = "Id {} said something else when this clone read it last."
-_NOT_WRITTEN = "It stands among the lines of this clone, and this clone did not write it."
-_OTHERWISE_IN_GIT = "Id {} said something else when it was committed first."
-_COUNTS = " What git has of it counts."
-_HELD = " What it took away is held back until 'memkit fsck' is settled."
-_UNKNOWN = " What it took back, if anything, may be served again."
+_UNLINKED = "It has no link, but other lines of this writer do."
+_OTHERWISE = "Id {} was different when this clone last read it."
+_NOT_WRITTEN = "It is among the lines of this clone, but this clone did not write it."
+_OTHERWISE_IN_GIT = "Id {} was different when it was first committed."
+_COUNTS = " The version in git counts."
+_HELD = " What it removed is withheld until 'memkit fsck' finds no problem."
+_UNKNOWN = " What it retired, if anything, may be served again."
 _ORPHANS = """
 SELECT l.shard, l.number, l.chain, l.parent FROM lines AS l
 WHERE l.seq > ? AND length(l.parent) > 0 AND NOT EXISTS(SELECT 1 FROM lines AS p WHERE p.link = l.parent)
@@ -274,7 +274,7 @@ class Chains:
         self._sql.execute("DELETE FROM flaws WHERE shard=? AND code=?", (shard, TORN))
         if rest.strip():
             self.flaw(
-                ShardProblem(TORN, shard, number, f"The last line is torn: {len(rest)} bytes without an end."), {}
+                ShardProblem(TORN, shard, number, f"The last line is torn: {len(rest)} bytes without a line end."), {}
             )
 
     def said(self, ids: Sequence[str]) -> defaultdict[str, set[bytes]]:
@@ -509,10 +509,13 @@ class Chains:
         for writer, unlinked, is_new, reordered, shard in self._sql.execute(f"{query} ORDER BY name"):
             path = f"archive/{shard}"
             if unlinked:
-                told = f"{unlinked} lines of {writer} have no links, so nobody can tell whether they were changed."
+                told = f"{unlinked} lines of {writer} have no links, so changes to them cannot be detected."
                 found.append(ShardProblem("unlinked", path, 0, f"{told} 'memkit migrate' links them."))
             if reordered:
-                told = f"The lines of {writer} stand in another order than they were written in; the links say which."
+                told = (
+                    f"The lines of {writer} are not in the order in which they were written; their links give the "
+                    "order."
+                )
                 found.append(ShardProblem("reordered", path, 0, told))
             if is_new:
                 found.append(ShardProblem("new_writer", path, 0, f"The writer {writer} was not seen here before."))
@@ -583,17 +586,17 @@ class Chains:
             else []
         )
         if head.get("root") != root_of(tips):
-            return HEADS_DAMAGED, "The head does not fit itself: it was changed."
+            return HEADS_DAMAGED, "The head does not match its own digest: it was changed."
         row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
         here, said = int(row[0]) if row else 0, head.get("count")
         known = "SELECT 1 FROM lines WHERE link=? UNION ALL SELECT 1 FROM flaws WHERE claimed=?"
         gone = [tip for tip in tips if not self._sql.execute(known, [_bytes(tip)] * 2).fetchone()]
         if not gone:
             return None
-        told = f"{len(gone)} of the {len(tips)} chains of {writer} do not hold the line that they had come to"
+        told = f"{len(gone)} of the {len(tips)} chains of {writer} lack the line at which they ended"
         if isinstance(said, int) and here < said:
-            return MISSING, f"{told}: there were {said} lines, and {here} are here."
-        return TAMPERED, f"{told}: what {writer} wrote was written anew."
+            return MISSING, f"{told}: there were {said} lines, now {here}."
+        return TAMPERED, f"{told}: what {writer} wrote was rewritten."
 
     def accept(self) -> None:
         """Accept what is gone as gone."""

@@ -330,7 +330,7 @@ class LiveRecords:
         try:
             found = self._opened(name).found(documents)
         except KeyError:
-            raise ArchiveError("Memory was written anew meanwhile. Nothing was done: try again.") from None
+            raise ArchiveError("Memory was rewritten meanwhile. Nothing was done: try again.") from None
         return (one.record for one in found)
 
 

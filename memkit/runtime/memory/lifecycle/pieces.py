@@ -177,7 +177,7 @@ def checked_pieces(answer: str, turns: Sequence[SaidTurn]) -> Drawn:
         raise ValueError("it is not JSON.") from None
     items = data.get("pieces") if isinstance(data, dict) else None
     if not isinstance(items, list) or len(items) > MOST:
-        raise ValueError(f"it holds no list of at most {MOST} pieces.")
+        raise ValueError(f"it has no list of at most {MOST} pieces.")
     known = {turn.turn_id: turn for turn in turns}
     pieces: list[DrawnPiece] = []
     refused: list[str] = []
@@ -185,12 +185,12 @@ def checked_pieces(answer: str, turns: Sequence[SaidTurn]) -> Drawn:
         try:
             read = [*_read_piece(item, known)]
         except ValueError as error:
-            refused.append(f"Piece {number} was not taken: {error}")
+            refused.append(f"Piece {number} was not used: {error}")
             continue
         pieces += read
         given = item.get("relations") or []
         if not isinstance(given, list) or sum(len(one.relations) for one in read) < len(given):
-            refused.append(f"Piece {number} was taken without a relation that is malformed or that it does not name.")
+            refused.append(f"Piece {number} was used without a relation that is malformed or not named in it.")
     return Drawn(tuple(pieces), tuple(refused))
 
 
@@ -200,7 +200,7 @@ def _read_piece(item: Any, known: Mapping[int, SaidTurn]) -> Iterator[DrawnPiece
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or "\n" in text.strip():
         raise ValueError(f"its text is missing, longer than {LONGEST} characters, or several lines.")
     if not isinstance(named, list) or not named or not all(type(one) is int and one in known for one in named):
-        raise ValueError("it names no turn that was shown.")
+        raise ValueError("it does not name a turn that was shown.")
     turns = tuple(known[one] for one in sorted(set(named)))
     if not is_borne_out(text, "\n".join(turn.said for turn in turns), "\n".join(turn.reply for turn in turns)):
         raise ValueError("the user did not say that in the turns it names.")

@@ -82,7 +82,7 @@ def resolution(index: Index, winner: Record, since: str | None, now: datetime) -
     asked = (one.ids for one in open_questions(index, [name], now) if winner.id in one.ids)
     others = [id for id in dict.fromkeys(id for ids in asked for id in ids) if id != winner.id]
     if not others:
-        raise NotAllowed(f"No open question is about {winner.id}: 'memkit memory list --open' shows what stands open.")
+        raise NotAllowed(f"No open question is about {winner.id}: 'memkit memory list --open' shows the open ones.")
     corpus = index.corpus(name)
     ended = tuple(id for id in others if corpus.live(id))
     said = [event for event in corpus.events(op="supersede", target=winner.id) if successor_named(event) in others]
@@ -168,14 +168,14 @@ def _of_parted(
 
     ends = sorted({one.id: one for one in came_after(sql, id) if _status(sql, one.id) == "live"}.items())
     if len(ends) > 1:
-        why = f"Each takes the place of {id}, told without knowing of the other."
+        why = f"Each supersedes {id}, without knowing of the other."
         yield OpenQuestion("two_successors", tuple(end for end, _ in ends), ends[0][1].user_id, why)
     if _status(sql, id) == "rejected":
         rejected_by = {row[0] for row in sql.execute("SELECT writer FROM events WHERE target=? AND op='reject'", (id,))}
         for end, record in ends:
             # A writer who rejected a value and wrote its successor knew of both.
             if rejected_by.isdisjoint(writers_of(end)) and id not in _held_against(sql, end):
-                why = f"It takes the place of {id}, which was rejected elsewhere."
+                why = f"It supersedes {id}, which was rejected elsewhere."
                 yield OpenQuestion("of_rejected", (end, id), record.user_id, why)
 
 

@@ -86,7 +86,7 @@ def _parsed(number: int, content: bytes, data: Mapping[str, JSON]) -> ShardPiece
         if "op" not in data:
             return ShardPiece(number, content, flaw="bad-record", message=str(error), stays=False)
         is_newer = isinstance(data["op"], str) and data["op"] not in OPERATIONS
-        message = f"{error} A newer memkit may have written it, so it stays." if is_newer else str(error)
+        message = f"{error} A newer memkit may have written it, so it is kept." if is_newer else str(error)
         return ShardPiece(number, content, flaw="bad-event", message=message, stays=is_newer)
 
 
@@ -97,21 +97,21 @@ def _broken(number: int, content: bytes, reason: str, *, is_last: bool) -> Itera
     if found:
         marker = bool(MARKER.match(rest))
         left = f" and {len(rest)} bytes of a torn one" if rest and not marker else ""
-        message = f"{len(found)} line{'s' if len(found) > 1 else ''}{left} stand here on one line."
+        message = f"{len(found)} line{'s' if len(found) > 1 else ''}{left} are joined on one line."
         yield ShardPiece(number, b"" if marker else rest, flaw="glued-line", message=message, stays=False)
         for start, end, data in found:
             yield ShardPiece(number, content[start:end], data, checked_id(data))
     elif MARKER.fullmatch(content):
         yield _marker(number, content)
     elif is_last:
-        message = f"The last line is torn: {len(content)} bytes without an end. The next write sets them aside."
+        message = f"The last line is torn: {len(content)} bytes without a line end. The next write sets them aside."
         yield ShardPiece(number, content, flaw="torn", message=message, stays=False)
     else:
         yield ShardPiece(number, content, flaw="not-json", message=reason, stays=False)
 
 
 def _marker(number: int, content: bytes) -> ShardPiece:
-    message = "A merge left its marker here. Keep the lines of both sides."
+    message = "This is a conflict marker of a merge. Keep the lines of both sides."
     return ShardPiece(number, content, flaw="conflict-marker", message=message, stays=False)
 
 
@@ -227,7 +227,7 @@ class DanglingEvents:
         for piece in shard.pieces:
             data = piece.data or {}
             if data.get("op") in ABOUT_A_RECORD and (target := hash(data["target"])) not in self._known:
-                message = f"{data['op']} is about {data['target']!r:.60}, and no shard has that record."
+                message = f"{data['op']} is about {data['target']!r:.60}, but no shard has that record."
                 self._waiting.append((target, ShardProblem("dangling-event", shard.path, piece.number, message)))
             if data:
                 self._known.add(hash(piece.id))
@@ -243,7 +243,7 @@ def _encoding_problems(path: str, data: bytes) -> Iterator[ShardProblem]:
         yield ShardProblem("bom", path, line, "A byte order mark hides the first line from memory.")
     if b"\r\n" in data:
         line = data.count(b"\n", 0, data.find(b"\r\n")) + 1
-        yield ShardProblem("crlf", path, line, "Lines end with CR LF here; the archive's end with LF.")
+        yield ShardProblem("crlf", path, line, "Lines end with CR LF here; they must end with LF.")
 
 
 def _compared(piece: ShardPiece, path: str, seen: dict[str, tuple[str, int, bytes]]) -> ShardPiece:
@@ -255,13 +255,13 @@ def _compared(piece: ShardPiece, path: str, seen: dict[str, tuple[str, int, byte
         return piece
     if not says_the_same(piece, earlier):
         message = (
-            f"Id {piece.id} stands at {place}:{number} with other content. Look at both (git log -S {piece.id}), "
-            "delete the line that is wrong, and run fsck again."
+            f"Id {piece.id} is at {place}:{number} with different content. Compare both (git log -S {piece.id}), "
+            "delete the wrong line, and run fsck again."
         )
         return piece._replace(flaw="id-conflict", message=message)
     if place != path:
         return piece  # a shard belongs to its writer: removing a line would cause that writer a conflict
-    return piece._replace(flaw="duplicate-line", message=f"The same line stands at line {number}.", stays=False)
+    return piece._replace(flaw="duplicate-line", message=f"The same line is at line {number}.", stays=False)
 
 
 def says_the_same(piece: ShardPiece, content: bytes) -> bool:

@@ -68,7 +68,9 @@ def require_private(root: Path) -> None:
             if entry.is_symlink():
                 require_inside(root, Path(entry.path))
             elif not entry.is_file() and not entry.is_dir():
-                raise StoreReadOnly(f"{entry.path} is no file and no folder, and whoever opens it may wait. Delete it.")
+                raise StoreReadOnly(
+                    f"{entry.path} is neither a file nor a folder, and opening it could block. Delete it."
+                )
     with suppress(OSError):  # an unwritable store can still be read
         found = place.stat()
         if found.st_uid == os.geteuid() and found.st_mode & _OPEN_TO_OTHERS:
@@ -148,8 +150,8 @@ def _below(root: Path, path: Path) -> Path:
     home, target = os.path.realpath(root), os.path.realpath(path)
     if target != home and not target.startswith(home.rstrip(os.sep) + os.sep):
         raise LeadsOut(
-            f"{path} leads out of the store through a link, to {target}. Nothing is read or written there; "
-            "put a folder or a file in the place of the link."
+            f"{path} leads out of the store through a link, to {target}. It is not used; replace the link with a "
+            "folder or a file."
         )
     return Path(os.path.relpath(target, home))
 
@@ -217,7 +219,7 @@ def claim(store: Path) -> list[str]:
         if store in _PASSING:  # already reported
             return []
         _passing(store)
-        return [f"Nothing of this machine's is read or kept, such as sessions: {error}."]
+        return [f"This machine's state, such as sessions, is neither read nor saved: {error}."]
     except OSError:  # it is unwritable, or another process is moving it right now
         return []
 
@@ -249,11 +251,11 @@ def _own_state(store: Path, key: bytes) -> Path:
     """Return the actual or future place of the clone's state; raise ``NothingOfItsOwn`` if it would not be its own."""
     for folder in (store / MACHINE, store / MACHINE / STATE, store / MACHINE / CACHE):
         if os.path.lexists(folder) and not _is_folder(folder):
-            raise NothingOfItsOwn(f"{folder} is no folder; delete it")
+            raise NothingOfItsOwn(f"{folder} is not a folder; delete it")
     try:
         names = _names(store, key)
     except OSError as error:
-        raise NothingOfItsOwn(f"{store} cannot be looked at: {error.strerror or error}") from None
+        raise NothingOfItsOwn(f"{store} cannot be read: {error.strerror or error}") from None
     own = store / MACHINE / STATE / names.by_inode
     if not own.is_dir():
         with suppress(OSError, UnicodeDecodeError):  # a remount or a restored backup gave the folder other numbers
@@ -291,8 +293,8 @@ def _settled(store: Path, key: bytes, names: Names) -> Iterator[str]:
         _drop_caches(store, own.name)
     if is_new and others:
         yield (
-            "The sessions and journals here are of another clone, such as the one that this is a copy of, "
-            f"and are not gone on with. If they are yours: memkit sessions adopt {others[0].name}"
+            "The sessions and journals here belong to another clone, such as the one this was copied from, and are "
+            f"not used. If they are yours: memkit sessions adopt {others[0].name}"
         )
     yield from _set_aside(own, _loose(own), room=len(others) < MOST)
     if not _has_audit_link(own) and (own.with_name(AUDIT).is_symlink() or not own.with_name(AUDIT).exists()):
@@ -303,9 +305,9 @@ def _set_aside(own: Path, loose: list[Path], *, room: bool) -> Iterator[str]:
     """Move files not written by this clone into a folder like those of other clones."""
     if not loose:
         return
-    told = f"What lies in {own.parent} was not written by this clone, so it is not gone on with."
+    told = f"The content of {own.parent} was not written by this clone, so it is not used."
     if not room:
-        yield f"{told} There are too many such folders to keep it in one: delete those that nobody needs."
+        yield f"{told} There are too many such folders to add another: delete those not needed."
         return
     kept = own.with_name(os.urandom(LETTERS // 2).hex())
     kept.mkdir(mode=0o700)
@@ -383,7 +385,7 @@ def keys_home() -> Path:
     named = os.environ.get("MEMKIT_KEYS")
     if named:
         if not Path(named).is_absolute():
-            raise ValueError(f"MEMKIT_KEYS={named!r} must be an absolute path: keys are looked for from any folder.")
+            raise ValueError(f"MEMKIT_KEYS={named!r} must be an absolute path: commands run in any folder.")
         return Path(named)
     config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     # A relative XDG_CONFIG_HOME is invalid and must be ignored (XDG Base Directory Specification).
@@ -399,13 +401,15 @@ def machine_key(store: Path) -> bytes:
         raise NothingOfItsOwn(str(error).rstrip(".")) from None
     try:
         if Path(os.path.realpath(home)).is_relative_to(os.path.realpath(store)):
-            raise NothingOfItsOwn(f"the keys of this user would lie in the store itself ({home})")
+            raise NothingOfItsOwn(f"the keys of this user would be inside the store ({home})")
         with suppress(FileNotFoundError):
             return _read_key(home / KEY_FILE)
         _make_key(home)
         return _read_key(home / KEY_FILE)
     except OSError as error:
-        raise NothingOfItsOwn(f"{error.filename or home} cannot be read or made: {error.strerror or error}") from None
+        raise NothingOfItsOwn(
+            f"{error.filename or home} cannot be read or created: {error.strerror or error}"
+        ) from None
 
 
 def _read_key(path: Path) -> bytes:

@@ -90,10 +90,10 @@ def read_link(data: Mapping[str, JSON]) -> tuple[Link, bytes] | None:
     try:
         parent, claimed = b"" if before == FIRST else bytes.fromhex(before), bytes.fromhex(own)
     except ValueError:
-        raise Forged("Its link is none.") from None
+        raise Forged("Its link is malformed.") from None
     text = encode_data(unplaced(data)).encode("utf-8", "surrogatepass")
     if not isinstance(salt, str) or not isinstance(by, str) or _digest(text, parent, salt, by) != claimed:
-        raise Forged("It does not fit its link: it was changed after it was written.")
+        raise Forged("It does not match its link: it was changed after it was written.")
     return Link(claimed, parent, _body(text)), text
 
 

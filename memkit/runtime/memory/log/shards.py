@@ -263,8 +263,8 @@ class ShardLog(SharedShards):
             if (moved := self._state / MOVED).is_file():
                 where = moved.read_text(encoding="utf-8").strip()
                 raise StoreReadOnly(
-                    f"This memory was moved to {where}. Nothing was stored here; start anew, or ask for the move again "
-                    "if it was interrupted."
+                    f"This memory was moved to {where}. Nothing was stored here; restart, or repeat the move if it was "
+                    "interrupted."
                 )
             yield ShardBatch(self._root, self.writer, self._newest, self._repair)
 
@@ -322,7 +322,7 @@ class ShardLog(SharedShards):
         require_inside(self._root, month)
         if month.is_symlink():
             raise StoreReadOnly(
-                f"{month} is a link, and nothing is read behind it. Nothing was stored; make it a folder."
+                f"{month} is a link, and links are not followed. Nothing was stored; replace it with a folder."
             )
         names = (entry.name for entry in _entries(month))
         parts = [part for name in names for owner, part in [shard_writer(name)] if owner == writer]
@@ -538,7 +538,7 @@ def _explained(error: OSError, path: Path) -> Exception:
     if error.errno in DENIED or error.errno in NO_FILE:
         return StoreReadOnly(f"{path} cannot be written ({error.strerror}). Nothing was stored.")
     if error.errno in NO_ROOM:
-        return StoreFull(f"{path} could not take the line ({error.strerror}). {MAKE_ROOM}")
+        return StoreFull(f"{path} could not be appended to ({error.strerror}). {MAKE_ROOM}")
     return error
 
 

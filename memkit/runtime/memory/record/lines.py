@@ -151,7 +151,7 @@ class Reason(NamedTuple):
     >>> archive = ArchivalStore()
     >>> decision = archive.offer(Draft("The password is hunter2-Xy9"), Origin("user", "ada"))
     >>> decision.reasons[0].code, decision.reasons[0].message
-    ('secret', 'It holds a credential (password). Leave that out.')
+    ('secret', 'It contains a credential (password). Leave that out.')
     """
 
     code: str
@@ -319,14 +319,14 @@ def encode_line(data: Mapping[str, JSON]) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRecord(f"This cannot be written as JSON: {error}.") from None
     if len(line) > MAX_LINE_BYTES:
-        raise InvalidRecord(f"The record has {len(line):,} bytes with all its fields; {MAX_LINE_BYTES:,} is the most.")
+        raise InvalidRecord(f"The record has {len(line):,} bytes with all its fields; the limit is {MAX_LINE_BYTES:,}.")
     return line
 
 
 def decode_line(line: bytes) -> dict[str, JSON]:
     """Return the object on a line; raise InvalidRecord with the reason if there is none."""
     if len(line) > 4 * MAX_LINE_BYTES:
-        raise InvalidRecord(f"The line has {len(line):,} bytes; {4 * MAX_LINE_BYTES:,} is the most that is read.")
+        raise InvalidRecord(f"The line has {len(line):,} bytes; the limit is {4 * MAX_LINE_BYTES:,}.")
     try:
         data = DECODER.decode(line.decode())
     except UnicodeDecodeError:
@@ -334,7 +334,7 @@ def decode_line(line: bytes) -> dict[str, JSON]:
     except (ValueError, RecursionError) as error:
         raise InvalidRecord(f"The line is not JSON: {error}.") from None
     if not isinstance(data, dict):
-        raise InvalidRecord("The line is JSON and not an object.")
+        raise InvalidRecord("The line is JSON but not an object.")
     return data
 
 
@@ -346,7 +346,7 @@ def _each_once(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
     """Return an object without duplicate keys: a reader that takes the first one would read another text."""
     data = dict(pairs)
     if len(data) != len(pairs):
-        raise ValueError("a key stands twice in an object")
+        raise ValueError("a key occurs twice in an object")
     return data
 
 

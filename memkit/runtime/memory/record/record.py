@@ -72,7 +72,7 @@ def declared(record: type) -> dict[str, Field]:
     for name, hint in record.__annotations__.items():
         decided = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Field)]
         if not decided:
-            raise TypeError(f"Say beside the field {name} of {record.__name__} what becomes of it: see Field.")
+            raise TypeError(f"The field {name} of {record.__name__} needs a Field that says how it is treated.")
         found[name] = decided[0]
     return found
 
@@ -95,9 +95,9 @@ def _text(name: str, value: JSON) -> list[str]:
     if not value.strip():
         return ["An empty text cannot be recalled. Give it some words."]
     if not encodable(value):
-        return [f"{name} holds half of a surrogate pair, which is not valid Unicode."]
+        return [f"{name} contains half of a surrogate pair, which is not valid Unicode."]
     if (size := len(value.encode())) > MAX_TEXT_BYTES:
-        return [f"{name} has {size:,} bytes; a record may have {MAX_TEXT_BYTES:,}. Split it or store a summary."]
+        return [f"{name} has {size:,} bytes; the limit is {MAX_TEXT_BYTES:,}. Split it or store a summary."]
     return []
 
 
@@ -107,8 +107,8 @@ def _name(name: str, value: JSON, longest: int = MAX_NAME) -> list[str]:
     if not isinstance(value, str) or not value:
         return [f"{name} is not a string with at least one character."]
     if len(value) > longest:
-        return [f"{name} has {len(value):,} characters; {longest:,} is the most."]
-    return [] if encodable(value) else [f"{name} holds half of a surrogate pair, which is not valid Unicode."]
+        return [f"{name} has {len(value):,} characters; the limit is {longest:,}."]
+    return [] if encodable(value) else [f"{name} contains half of a surrogate pair, which is not valid Unicode."]
 
 
 def _address(name: str, value: JSON) -> list[str]:
@@ -147,7 +147,7 @@ def _labels(name: str, value: JSON) -> list[str]:
         return [f"{name} is not a list."]
     most = MAX_PARENTS if name == "parents" else MAX_TAGS
     if len(value) > most:
-        return [f"{name} has {len(value)} entries; {most} is the most."]
+        return [f"{name} has {len(value)} entries; the limit is {most}."]
     one = f"a {name.removesuffix('s')}"
     return [message for label in value for message in _name(one, label if label is not None else "")]
 
@@ -155,7 +155,7 @@ def _labels(name: str, value: JSON) -> list[str]:
 def _relation(name: str, value: JSON) -> list[str]:
     several = value if isinstance(value, list | tuple) else [value]
     if len(several) > MAX_RELATIONS:
-        return [f"{name} has {len(several)} entries; {MAX_RELATIONS} is the most."]
+        return [f"{name} has {len(several)} entries; the limit is {MAX_RELATIONS}."]
     return [message for one in several for message in _one_relation(name, one)][:1]
 
 
@@ -171,7 +171,8 @@ def _one_relation(name: str, value: JSON) -> list[str]:
             return found
     if len(dates) == 2 and normal_time(str(value["valid_until"])) < normal_time(str(value["valid_from"])):
         return [
-            f"{name} ends on {value['valid_until']}, before it begins on {value['valid_from']}: it would never hold."
+            f"{name} ends on {value['valid_until']}, before it begins on {value['valid_from']}: it would never be "
+            "valid."
         ]
     return []
 

@@ -403,7 +403,7 @@ def _content(path: Path, sealer: Sealer) -> dict[str, Any]:
     except RecursionError:
         raise ValueError(f"{path} is nested too deeply.") from None
     if not isinstance(data, dict):
-        raise ValueError(f"{path} holds no object.")
+        raise ValueError(f"{path} is not an object.")
     return dict(shown(data, sealer))
 
 

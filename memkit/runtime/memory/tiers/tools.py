@@ -389,9 +389,7 @@ class MemoryTools:
             several = f"the old text occurs {found} times; quote more around it"
             return self._unchanged("core_memory_replace", section, several if found else "the old text is not there")
         if not changed.strip():
-            return self._unchanged(
-                "core_memory_replace", section, "that would leave it empty; say what should stand there"
-            )
+            return self._unchanged("core_memory_replace", section, "that would leave it empty; give its new text")
         return self._edit_core("core_memory_replace", section, changed)
 
     def learn(self, ids: Iterable[str], success: bool, reason: str = "") -> list[str]:
@@ -472,7 +470,7 @@ class MemoryTools:
         checked = checked_arguments(name, args, self.main.core)
         left_out = ", ".join(f"{visible(key):.40}" for key in ignored(name, args, self.main.core))
         return self._called(name, checked) + (
-            f"\n(ignored, no argument of {name}: {left_out:.200})" if left_out else ""
+            f"\n(ignored, not an argument of {name}: {left_out:.200})" if left_out else ""
         )
 
     def _called(self, name: str, checked: dict[str, Any]) -> str:
@@ -525,7 +523,7 @@ class MemoryTools:
     def _told_value(self, key: str, found: Record | str | None) -> str:
         if isinstance(found, str):
             return self._told_insert(found)
-        return fence([found]) if found else f"Nothing clean is kept under {visible(key)}."
+        return fence([found]) if found else f"Nothing clean is stored under {visible(key)}."
 
     def _first_id(self, name: str, args: Mapping[str, Any]) -> str | None:
         if self._key is None or name not in WRITING:
@@ -625,7 +623,7 @@ class MemoryTools:
 
     def _edit_core(self, op: str, section: str, text: str) -> str:
         if len(text) > self.main.limit_of(section):
-            why = f"{section} would have {len(text):,} characters and may have {self.main.limit_of(section):,}"
+            why = f"{section} would have {len(text):,} characters; the limit is {self.main.limit_of(section):,}"
             return self._unchanged(op, section, why)
         decision = self.archive.edit_core(
             self.user_id, section, text, self._stamped(), reason=op, consented=self.consented()

@@ -104,7 +104,7 @@ class Processes:
         source.stdin.write(json.dumps(order) + "\n")
         source.stdin.flush()
         code = source.stdout.readline()
-        assert code, "The process that the agent is forked from ended; its message stands above."
+        assert code, "The process that the agent is forked from ended; see its message above."
         printed, told = (Path(folder, name).read_text(encoding="utf-8") for name in ("printed", "told"))
         return int(code), printed, told
 

@@ -35,7 +35,7 @@ from .talking import ProjectReply, Talk, spoken
 SESSION = ("--session", "one", "--consent")
 NOTE = {"tool": "note", "args": {"text": "milk"}}
 BUSY = {"status": 429, "message": "slow down", "headers": {"retry-after-ms": "1"}}
-TOLD = "no JSON|parsed as JSON|'often' is unknown"
+TOLD = "not a JSON|parsed as JSON|'often' is unknown"
 """The message for a model that sent invalid JSON; some SDKs produce it themselves, and some read infinity as null."""
 NO_TOOL = "(?i)no (such )?tool"
 SAMPLING = {"temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty", "n", "seed", "logit_bias"}

@@ -19,8 +19,8 @@ def clear_faults(endpoint: Endpoint) -> Iterator[None]:
         yield
     except CLINotFoundError as error:
         raise CannotServe(
-            "The Claude command line, which claude-agent-sdk brings along, is not there. "
-            "Install it again for this platform: pip install --force-reinstall claude-agent-sdk"
+            "The Claude command line, which claude-agent-sdk includes, is missing. Reinstall it for this platform: "
+            "pip install --force-reinstall claude-agent-sdk"
         ) from error
     except TimeoutError as error:
         raise CannotServe(_too_slow(endpoint)) from error
@@ -49,7 +49,7 @@ def check_result(result: ResultMessage | None, endpoint: Endpoint) -> None:
 
 def _too_slow(endpoint: Endpoint) -> str:
     times = f"{RETRIES + 1} times for {endpoint.timeout:g} s"
-    return f"The model at {endpoint.name} did not answer, though waited for {times}. Try again, or raise MODEL_TIMEOUT."
+    return f"The model at {endpoint.name} did not answer (waited {times}). Try again, or raise MODEL_TIMEOUT."
 
 
 def _one_line(text: str) -> str:

@@ -25,7 +25,7 @@ def tidy(response: Response) -> None:
     """
     for item in response.output:
         if not isinstance(item, BaseModel):  # the client passes on whatever a server sends
-            raise TypeError("an item of the answer is none")
+            raise TypeError("an item of the answer is malformed")
         if isinstance(item, ResponseFunctionToolCall):
             if not isinstance(item.name, str):
                 raise TypeError("a call names no tool")

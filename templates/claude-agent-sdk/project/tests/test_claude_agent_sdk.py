@@ -204,7 +204,7 @@ def test_a_call_that_no_server_takes_back_does_not_end_the_turn(talk: Talk) -> N
     reply = talk("Write it down", [{"tools": [{"tool": "note", "arguments": "[]"}, NOTE]}, "Done."], *SESSION)
 
     assert reply.message == "Done."
-    assert "no JSON" in talk.results()[0]
+    assert "not a JSON" in talk.results()[0]
     assert len(reply.data["tool_calls"]) == 2
 
 
