@@ -74,6 +74,7 @@ def _working_place(where: BackendAddress) -> TierPlace:
     server = open_working(where)
     try:
         server.ping()
+        server.require_rights()
     except ArchiveError as error:
         return TierPlace(where.kind, where.shown, fault=error)
     return TierPlace(where.kind, where.shown, remark=server.remark())
@@ -104,7 +105,9 @@ def move_working(workspace: Workspace, to: str, *, confirm: Callable[[Move], Non
     if target.url:
         from memkit.runtime.backends.opening import open_working
 
-        open_working(target).ping()
+        server = open_working(target)
+        server.ping()
+        server.require_rights()
     if not dry_run:
         confirm(Move(origin.shown, target.shown, 0, len(users), verified=False))
         with workspace.trust.in_step(workspace.notice):

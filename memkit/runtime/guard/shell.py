@@ -17,7 +17,7 @@ from .shell_lists import read_shell_text
 from .shell_programs import SHELLS, has_verbs, takes_verb, verbs_of
 from .shell_values import ShellValues
 from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
-from .shell_wrappers import SCRIPT_BLOCKS, inner_commands, set_to_run
+from .shell_wrappers import POWER_SHELL_COMMENT, as_power_shell, inner_commands, set_to_run
 
 if TYPE_CHECKING:
     from .sql_text import SqlView
@@ -206,6 +206,8 @@ class _Unwrapping:
         self.values.read_loops(text.text)
         commands, doubts = read_shell_text(text.text)
         self.doubts += doubts
+        if not depth and "<#" in text.text:  # a redirection in another shell
+            commands += read_shell_text(POWER_SHELL_COMMENT.sub(" ", text.text))[0]
         for simple in commands:
             if outer and not (simple.inputs or simple.piped):
                 simple = replace(simple, inputs=outer.inputs, piped=outer.piped, feeder=outer.feeder)
@@ -237,9 +239,8 @@ class _Unwrapping:
         if self._exhausted(depth):
             self.doubts.append(_TOO_MUCH)
             return
+        words = as_power_shell(words)
         program = words[0]
-        if program.text in SCRIPT_BLOCKS and [word.text for word in words[1:2]] == ["{"]:
-            program = literal(program.text)  # PowerShell's ``?`` is not a pattern
         if not program.certain or program.text.startswith("/proc/"):
             self.doubts.append(ShellDoubt(RUN_TIME, f"a program name made at run time: {program.text[:40]}"))
         fed = (text for word in _fed(simple) for text in self.values.of(word))

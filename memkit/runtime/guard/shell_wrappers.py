@@ -73,8 +73,6 @@ def inner_commands(
     elif name in ("iex", "invoke-expression") and piped and not words:
         yield from (Inner(text=text, read=True) for text in fed)
         yield Inner(doubt=ShellDoubt(RUN_TIME, "a shell runs what it is given to read"))
-    elif name in SCRIPT_BLOCKS:
-        yield from _script_block(words)
     elif name == "alias":
         yield from (Inner(text=_after_sign(word)) for word in words if "=" in word.text)
     elif name == "trap":
@@ -85,7 +83,9 @@ def inner_commands(
         yield from _wrapped(name, WRAPPERS[name], words)
         if _opens_shell(name, WRAPPERS[name], words):
             yield from _script_file(None, piped=piped, inputs=inputs)
-    if name in _GNU:
+    if name in SCRIPT_BLOCKS:
+        yield from _script_block(words)
+    elif name in _GNU:
         yield Inner(words=(literal(name[1:]), *words))
     if has_language(name) and not INTERPRETER.fullmatch(name):
         yield from _code(name, words, fed)
@@ -329,7 +329,7 @@ def _found(word: ShellWord, root: str) -> ShellWord:
     return ShellWord(word.text, min(word.fixed, place.start()))
 
 
-_COMMENT = re.compile(r"<#.*?#>", re.DOTALL)
+POWER_SHELL_COMMENT = re.compile(r"<#.*?#>", re.DOTALL)
 _BLOCK_SIGN = re.compile(r"[{}]")
 _CMD_TEST = re.compile(
     r"\bif\s+(?:/i\s+)?(?:not\s+)?(?:exist\s+\S+|defined\s+\S+|errorlevel\s+\d+|\S+\s*==\s*\S+)\s+|(?<!\S)@(?=\w)",
@@ -344,6 +344,8 @@ def _power_shell(name: str, words: Sequence[ShellWord]) -> Iterator[Inner]:
         option = word.text.lower()
         if option.startswith(("-c", "/c", "/k", "//c", "//k")) and not option.startswith("-conf"):
             glued = [_rest(word, 2)] if name == "cmd" and option[:2] in ("/c", "/k") and len(option) > 2 else []
+            if name != "cmd" and " " in option:  # an option and its text in one word, as Start-Process passes them
+                glued = [_rest(word, option.index(" ") + 1)]
             text = join([*glued, *words[position + 1 :]])
             if text.certain:
                 text = literal(_as_posix(name, text.text))
@@ -363,11 +365,28 @@ def _as_posix(name: str, text: str) -> str:
     text = text.replace("\\", "\\\\")  # no escape sign there
     if name == "cmd":
         return _CMD_TEST.sub("", text.replace("^", ""))
-    return _DOT_SOURCED.sub(r"\1", _COMMENT.sub(" ", text)) if name != "forfiles" else text
+    return _DOT_SOURCED.sub(r"\1", POWER_SHELL_COMMENT.sub(" ", text)) if name != "forfiles" else text
 
 
-SCRIPT_BLOCKS = words_of("% foreach foreach-object ? where where-object")
-"""PowerShell commands that run the following block for each object of a pipeline."""
+SCRIPT_BLOCKS = words_of("% foreach foreach-object ? where where-object try catch finally trap . begin process end")
+"""What in PowerShell runs the block that follows."""
+_OPENS_BLOCK = re.compile(r"([%?.]|[A-Za-z-]+)\{(.*)", re.DOTALL)
+_MODULE_OF = re.compile(r"microsoft\.powershell\.(?:management|utility|core|security)", re.IGNORECASE)
+
+
+def as_power_shell(words: list[ShellWord]) -> list[ShellWord]:
+    """Return a command with a block of PowerShell apart from what runs it, and a program without its module.
+
+    PowerShell's ``?`` is not a pattern there, and another shell has taken the sign away that ended the module.
+    """
+    program = words[0].text
+    if (found := _OPENS_BLOCK.fullmatch(program)) and found[1].lower() in SCRIPT_BLOCKS:
+        return [literal(found[1]), literal("{"), *([literal(found[2])] if found[2] else []), *words[1:]]
+    if program.lower() in SCRIPT_BLOCKS and [word.text for word in words[1:2]] == ["{"]:
+        return [literal(program), *words[1:]]
+    if found := _MODULE_OF.match(program):
+        return [_rest(words[0], found.end()), *words[1:]]
+    return words
 
 
 def _script_block(words: Sequence[ShellWord]) -> Iterator[Inner]:

@@ -144,12 +144,16 @@ def spec_of(name: str, sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, An
 def own_names(name: str, args: Mapping[str, Any], sections: Iterable[str] = GIVEN_SECTIONS) -> dict[str, Any]:
     """Return ``args`` in the tool's own spelling: argument names, case of sections and types, tags as a list.
 
-    Unknown arguments stay unchanged, and so does a second name for an argument already given.
+    Unknown arguments stay unchanged, and so does a second name for an argument already given. What may be omitted and
+    is empty counts as omitted: models fill in every argument that they are shown.
 
     >>> own_names("core_memory_append", {"Label": "Human", "content": "Likes tea"})
     {'section': 'human', 'text': 'Likes tea'}
+    >>> own_names("archival_memory_insert", {"text": "Ada has a boat", "type": "", "tags": "", "supersedes": ""})
+    {'text': 'Ada has a boat'}
     """
-    properties = spec_of(name, sections)["parameters"]["properties"]
+    parameters = spec_of(name, sections)["parameters"]
+    properties = parameters["properties"]
     known = {other: key for key in properties for other in OTHER_NAMES.get(key, ())}
     named: dict[str, Any] = {}
     for given, value in args.items():
@@ -162,7 +166,8 @@ def own_names(name: str, args: Mapping[str, Any], sections: Iterable[str] = GIVE
         named["type"] = kind.strip().casefold()
     if isinstance(tags := named.get("tags"), str) and "tags" in properties and not tags.lstrip().startswith("["):
         named["tags"] = [tag for part in SEPARATORS.split(tags) if (tag := part.strip().lstrip("#"))]
-    return named
+    omitted = {*properties, "importance"} - {*parameters["required"]}
+    return {key: value for key, value in named.items() if key not in omitted or value not in ("", [], [""])}
 
 
 def _own_section(given: str, sections: Iterable[str]) -> str:
