@@ -186,7 +186,7 @@ class Store:
             raise UsageError(f"k, the most memories to return, must be a whole number from 1, not {k!r:.60}.")
         with self.open():
             user = self.named_user(user)
-            most = min(k, MOST_FOUND)
+            most = None if k is None else min(k, MOST_FOUND)
             return list(search_memory(self.workspace, query, user=user, count=most, back=Back(as_of=as_of)).hits)
 
     def get(self, id: str, *, user: str | None = None) -> StoredRecord:
