@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -353,4 +355,16 @@ def test_standard_input_is_a_file_too(
     monkeypatch.setattr(sys, "stdin", piped)
 
     assert run(["memory", "import", "-", "--store", str(store)]) == 0
+    assert capsys.readouterr().out.startswith("1 admitted, 0 merged, 0 quarantined, 0 refused.\n")
+
+
+def test_a_pipe_with_a_name_is_a_file_too(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a shell's <(…) or /dev/stdin brings can be read once only, and is looked at twice."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    line = '{"text": "Ada plays chess", "user_id": "ada"}\n'
+    with ThreadPoolExecutor() as beside:
+        beside.submit(pipe.write_text, line)
+        assert run(["memory", "import", str(pipe), "--format", "memkit", "--store", str(store)]) == 0
+
     assert capsys.readouterr().out.startswith("1 admitted, 0 merged, 0 quarantined, 0 refused.\n")

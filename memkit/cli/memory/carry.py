@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,15 +186,19 @@ def _print(lines: Iterable[str]) -> None:
 
 @contextmanager
 def _source(name: str) -> Iterator[ImportSource]:
-    """Yield the source of an import; standard input goes to an unnamed file, because it is read twice."""
+    """Yield the source of an import; what a pipe brings goes to an unnamed file, because it is read twice."""
     from memkit.interchange.interface import ImportSource
 
-    if name != "-":
-        yield ImportSource(name, Path(name))
+    path = Path(name)
+    if name != "-" and not path.is_fifo():
+        yield ImportSource(name, path)
         return
-    with tempfile.TemporaryFile() as spooled:
-        shutil.copyfileobj(sys.stdin.buffer, spooled)
-        yield ImportSource("standard input", None, spooled)
+    with (
+        tempfile.TemporaryFile() as spooled,
+        nullcontext(sys.stdin.buffer) if name == "-" else path.open("rb") as brought,
+    ):
+        shutil.copyfileobj(brought, spooled)
+        yield ImportSource("standard input" if name == "-" else name, None, spooled)
 
 
 def _progress(front: Front) -> Any:
