@@ -257,12 +257,17 @@ def _finding(conflict: PolicyConflict) -> dict[str, Any]:
     }
 
 
+def _about(conflict: PolicyConflict) -> str:
+    """Return the policies of a finding, or the tool of a gap."""
+    return ", ".join(conflict.policies) or str(conflict.witness and conflict.witness.tool)
+
+
 def _lines(found: PolicyConflicts) -> Iterator[str]:
     from memkit.policies.verdict_diff import check_line
 
     analysis = found.analysis
     for conflict in analysis.conflicts:
-        about = ", ".join(conflict.policies) or str(conflict.witness and conflict.witness.tool)
+        about = _about(conflict)
         kind = f"{conflict.kind}:"
         yield ListRow(ListCell(kind, "bad"), ListCell(about), plain=f"{kind} {about}")
         yield f"  {conflict.proof}"
@@ -272,7 +277,7 @@ def _lines(found: PolicyConflicts) -> Iterator[str]:
         yield f"unknown: {', '.join(question.policies)}"
         yield f"  {question.reason}"
     for conflict, by in found.accepted:
-        yield f"accepted {conflict.kind}: {', '.join(conflict.policies)} ({one_line(by.reason)})"
+        yield f"accepted {conflict.kind}: {_about(conflict)} ({one_line(by.reason)})"
     count, open_questions = len(analysis.conflicts), len(analysis.unknown)
     told = counted(count, "conflict") if count else "no conflicts"
     told += f", {counted(open_questions, 'open question')}" if open_questions else ""
@@ -289,7 +294,7 @@ def _diagnostics(found: PolicyConflicts) -> Iterator[Diagnostic]:
         path = paths[question.policies[0]]
         yield diagnostic("policy-unknown", question.reason, severity="note", path=path)
     for one in found.unused:
-        names = ", ".join(filter(None, (one.owner, *(one.policies or ()))))
+        names = ", ".join(filter(None, (one.owner, one.tool, *(one.policies or ()))))
         message = f"{names}: there is no finding of the kind {one.kind}. Remove the entry that accepts it."
         yield diagnostic("policy-accepted", message, severity="warning", path=one.path)
 

@@ -87,9 +87,13 @@ class AcceptedConflict:
     path: str
     owner: str | None = None
     """The policy whose file accepts it."""
+    tool: str | None = None
+    """The tool of a gap, which no policy is about."""
 
     def covers(self, conflict: PolicyConflict) -> bool:
         """Return whether this acceptance applies to a finding."""
+        if conflict.kind == "gap":
+            return self.kind == "gap" and conflict.witness is not None and self.tool == conflict.witness.tool
         if self.kind != conflict.kind or (self.owner and self.owner not in conflict.policies):
             return False
         named = {*(self.policies or ()), *([self.owner] if self.owner else [])}
@@ -113,7 +117,8 @@ def find_policy_conflicts(root: Path, baseline: Path | None = None) -> PolicyCon
 
     Args:
         root: The store.
-        baseline: A YAML or JSON file with a list of accepted findings, each ``{kind, policies, reason}``.
+        baseline: A YAML or JSON file with a list of accepted findings, each ``{kind, policies, reason}``, and
+            ``{kind: gap, tool, reason}`` for a tool.
 
     Raises:
         UsageError: A policy or the baseline is broken; the message names file, line and column.
@@ -151,17 +156,19 @@ def _baseline(path: Path) -> Iterator[AcceptedConflict]:
     document = load_yaml(path)
     items = document.data if isinstance(document.data, list) else [document.data]
     for number, item in enumerate(items):
-        complete = isinstance(item, Mapping) and all(
-            isinstance(item.get(key), kind) and item[key] for key, kind in _OF_BASELINE.items()
-        )
-        if not complete or item["kind"] not in KINDS:
+        kind = item.get("kind") if isinstance(item, Mapping) else None
+        wanted = _OF_GAP if kind == "gap" else _OF_BASELINE
+        complete = kind in KINDS and all(isinstance(item.get(key), of) and item[key] for key, of in wanted.items())
+        if not complete:
             line = document.position((number,))[0] if isinstance(document.data, list) else 1
-            wanted = f"kind ({', '.join(KINDS)}), policies (a list) and reason"
-            raise UsageError(f"{path}:{line}: An accepted finding needs {wanted}.", path=str(path), line=line)
-        yield AcceptedConflict(item["kind"], tuple(map(str, item["policies"])), item["reason"], str(path))
+            told = f"kind ({', '.join(KINDS)}), policies (a list; for a gap tool, its name) and reason"
+            raise UsageError(f"{path}:{line}: An accepted finding needs {told}.", path=str(path), line=line)
+        names = tuple(map(str, item.get("policies", ())))
+        yield AcceptedConflict(str(kind), names, item["reason"], str(path), tool=item.get("tool"))
 
 
 _OF_BASELINE: Mapping[str, type] = {"kind": str, "policies": list, "reason": str}
+_OF_GAP: Mapping[str, type] = {"kind": str, "tool": str, "reason": str}
 
 
 @dataclass(frozen=True)

@@ -250,6 +250,32 @@ def test_a_finding_is_accepted_with_its_reason(
     assert told == ["policy-accepted"]
 
 
+def test_a_gap_is_accepted_for_its_tool(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A gap is about no policy, so a baseline names the tool; another tool's gap stays a finding."""
+    settings = store / "memkit.yaml"
+    said = "".join(
+        f"  - {{name: {name}, description: Does it now., parameters: {{type: object}}, run: [x], dangerous: true}}\n"
+        for name in ("rocket", "siren")
+    )
+    before = settings.read_text()
+    settings.write_text(
+        before.replace("tools:\n", f"tools:\n{said}") if "tools:\n" in before else f"{before}tools:\n{said}"
+    )
+    (tmp_path / "base.yaml").write_text("- {kind: gap, tool: rocket, reason: It has no fuel.}\n")
+
+    code, data, told = conflicts(store, capsys, "--baseline", str(tmp_path / "base.yaml"))
+
+    assert code == 1 and isinstance(data, dict)
+    found, accepted = data["findings"], data["accepted"]
+    assert isinstance(found, list) and [one["witness"]["tool"] for one in found] == ["siren"]
+    assert isinstance(accepted, list) and [(one["kind"], one["reason"]) for one in accepted] == [
+        ("gap", "It has no fuel.")
+    ]
+    assert told == ["policy-gap"]
+    (tmp_path / "base.yaml").write_text("- {kind: gap, policies: [], reason: All of them.}\n")
+    assert run(["--store", str(store), "policy", "conflicts", "--baseline", str(tmp_path / "base.yaml")]) == 2
+
+
 def test_an_accepted_finding_needs_a_reason(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without one neither the policy nor the baseline is read."""
     (tmp_path / "base.yaml").write_text("- {kind: contradiction, policies: [one]}\n")
