@@ -570,6 +570,11 @@ def test_two_stores_do_not_share_a_database(memkit: Memkit, store: Path, url: st
     code, _, err = memkit("backend", "move", "--to", url, "--yes", at=second)
 
     assert (code, "another store" in err) == (3, True)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("MEMKIT_BACKENDS_ARCHIVE", url)
+        for words in (["list"], ["search", "espresso", "--user", "ann"], ["export", "--user", "ann"], ["add", "x y"]):
+            code, out, err = memkit("memory", *words, *([] if "--user" in words else ["--user", "ann"]), at=second)
+            assert (code, "espresso" in out, "another store" in err) == (3, False, True), words
     settings.write_text(re.sub("(?m)^name: .*$", settings_name, settings.read_text()))
     code, _, err = memkit("backend", "move", "--to", url, "--yes", at=second)
     assert (code, "other memory" in err) == (3, True), "also where both have one name"

@@ -91,6 +91,8 @@ class PostgresLog:
         self._writer = ""
         self._listed: OrderedDict[str, _Listed] = OrderedDict()
         """The shards about each user as of the last query; the shared ones are under an empty name."""
+        self._is_ours = False
+        """Whether the database was seen not to be another store's."""
         self.open_batch: PostgresBatch | None = None
 
     @property
@@ -110,6 +112,9 @@ class PostgresLog:
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return the shards of ``users`` and the shared ones."""
+        if not self._is_ours:
+            self.require_free()
+            self._is_ours = True
         if users is None:
             query = f"SELECT user_id, writer, shared, bytes, epoch FROM {SCHEMA}.chains"
             return _named(self.asked(lambda one: in_one(one, LISTING, "on", query)))
