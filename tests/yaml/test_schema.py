@@ -40,7 +40,7 @@ def messages(data: Any, schema: dict[str, Any]) -> list[str]:
         ({"maxItems": 1}, [1], [1, 2], "The file must have at most 1 items, but has 2."),
         ({"minProperties": 1}, {"a": 1}, {}, "The file must not be empty."),
         ({"maxProperties": 1}, {"a": 1}, {"a": 1, "b": 1}, "The file must have at most 1 keys, but has 2."),
-        ({"uniqueItems": True}, [1, 2], [1, 1], "The file has 1 twice."),
+        ({"uniqueItems": True}, [1, 2], [1, 1], "The file contains 1 twice."),
         ({"minimum": 0}, 0, -1, "The file must be at least 0, but is -1."),
         ({"maximum": 1}, 1, 1.5, "The file must be at most 1, but is 1.5."),
         ({"required": ["a"]}, {"a": 1}, {}, "The key 'a' is missing."),
