@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from memkit.runtime.guard.core import Guard
+from memkit.runtime.guard.shell import read_shell
 from memkit.runtime.guard.shell_values import ShellValues
 from memkit.runtime.guard.shell_words import ShellWord, literal
 
@@ -126,3 +127,12 @@ def test_no_more_text_is_made_of_values_than_a_limit() -> None:
 
     assert made[0].certain and not made[-1].certain
     assert sum(len(word.text) for word in made) < 500_000
+
+
+@pytest.mark.parametrize("text", ["tee " + ">(sh) " * 4_000, "runcon " * 4_000])
+def test_what_many_commands_share_is_read_within_a_limit(text: str) -> None:
+    """Commands that read the same long input, or start each other at every word, hold no more words than a limit."""
+    view = read_shell(text)
+
+    assert sum(len(command.words) + len(command.inputs) for command in view.commands) < 2_000_000
+    assert view.doubts

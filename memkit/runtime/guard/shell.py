@@ -27,6 +27,7 @@ _MAX_DEPTH = 12
 _MAX_COMMANDS = 2_000
 _MAX_READ = 600_000
 _MAX_FEEDERS = 500
+_MAX_FED = 3_000_000
 _NO_FILE = re.compile(r"/dev/(null|stdout|stderr|tty|fd/|full|shm/)|&|\d+$|>?\(")
 _NAMES_PROGRAM = words_of("set-alias sal new-alias nal")
 _COPIES = words_of("cp ln mv install hash alias cat") | _NAMES_PROGRAM
@@ -106,14 +107,6 @@ def _read_text(text: str) -> ShellView:
     return view.result()
 
 
-def _fed(simple: Simple) -> Iterator[ShellWord]:
-    """Yield the words, and the input texts, of the commands whose output is piped in."""
-    feeder, seen = simple.feeder, 0
-    while feeder and seen < _MAX_FEEDERS:
-        yield from (*feeder.words, *feeder.inputs)
-        feeder, seen = feeder.feeder, seen + 1
-
-
 _FETCHED_INTO = re.compile(r"-[a-zA-Z]*[oO]|--output(?:-document)?")
 """Options whose value is the file that a download is written to."""
 _HOLDS_ARGUMENTS = re.compile(r"(TF_CLI_ARGS(?:_\w+)?|TAR_OPTIONS|ZIPOPT|RSYNC_ARGS)=")
@@ -185,6 +178,8 @@ class _Unwrapping:
         self.sets = False
         """Whether a variable was set, which may be the search path of programs."""
         self.left = _MAX_READ
+        self.fed_left = _MAX_FED
+        """How much may still be read of what is piped: many commands may read the same."""
 
     def result(self) -> ShellView:
         return ShellView(tuple(self.commands), tuple(dict.fromkeys(self.doubts)), tuple(self.redirections))
@@ -243,8 +238,7 @@ class _Unwrapping:
         program = words[0]
         if not program.certain or program.text.startswith("/proc/"):
             self.doubts.append(ShellDoubt(RUN_TIME, f"a program name made at run time: {program.text[:40]}"))
-        fed = (text for word in _fed(simple) for text in self.values.of(word))
-        inputs = (*simple.inputs, *fed, *self._statements(words, simple.read_from))
+        inputs = (*simple.inputs, *self._fed(simple), *self._statements(words, simple.read_from))
         command = Command(program.text if program.certain else None, tuple(words[1:]), inputs)
         if command.name in _REMOVERS and self._is_scratch(command):
             return
@@ -268,6 +262,18 @@ class _Unwrapping:
         inner = inner_commands(command.name, command.words, piped=piped, inputs=simple.inputs, fed=inputs)
         self._follow_all(inner, simple, depth + 1)
         self._follow_all(self._scripts(command), simple, depth + 1)
+
+    def _fed(self, simple: Simple) -> Iterator[ShellWord]:
+        """Yield the words, and the input texts, of the commands whose output is piped in, as far as they are read."""
+        feeder, seen = simple.feeder, 0
+        while feeder and seen < _MAX_FEEDERS:
+            for word in (*feeder.words, *feeder.inputs):
+                self.fed_left -= len(word.text) + 1
+                if self.fed_left < 0:
+                    self.doubts.append(_TOO_MUCH)
+                    return
+                yield from self.values.of(word)
+            feeder, seen = feeder.feeder, seen + 1
 
     def _is_scratch(self, command: Command) -> bool:
         """Return whether a command only removes temporary files that the text itself made."""
@@ -353,6 +359,7 @@ class _Unwrapping:
             if found.text:
                 self.add_text(found.text, depth, None if found.read else outer)
             if found.words:
+                self.left -= len(found.words)
                 self.add(replace(outer, words=list(found.words)), depth)
             if not found.surely:
                 self.doubts[sure:] = [doubt for doubt in self.doubts[sure:] if doubt is _TOO_MUCH]
