@@ -81,7 +81,7 @@ class Plug:
 
     def ask(self, user: str, question: Callable[[Documents], Answer]) -> Answer:
         """Return the answer to a question about the user's documents."""
-        with self.store.lock:
+        with self.store.open():
             return self.store.workspace.archive.documents(user, question)
 
     def tell(self, event: str, user: str, ids: Sequence[str], query: str = "", session: str | None = None) -> None:
@@ -100,7 +100,7 @@ class Plug:
         """
         if not documents:
             return []
-        with self.store.lock:
+        with self.store.open():
             workspace = self.store.workspace
             decisions = workspace.archive.keep(documents, self.origin(user), consented=self.agreed(user))
             self.store.note_write()
@@ -127,7 +127,7 @@ class Plug:
 
     def forget(self, user: str, id: str) -> None:
         """Retire a record; raise ``Refused`` if that waits for a person."""
-        with self.store.lock:
+        with self.store.open():
             waits = self.store.workspace.archive.mark("forget", id, self.origin(user))
             self.store.note_write()
             self.store.workspace.commit_memory()
@@ -140,7 +140,7 @@ class Plug:
         The conversation is stored already, so what the gate does not admit at once is no error: it waits for a person,
         or is logged.
         """
-        with self.store.lock:
+        with self.store.open():
             archive, origin = self.store.workspace.archive, self.origin(user)._replace(session_id=session)
             offered = keep(archive, pieces, origin, consented=self.agreed(user), taint=self._taint)
             decisions = [decision for _, decision in offered]
@@ -152,7 +152,7 @@ class Plug:
 
     def take_back(self, user: str, session: str, is_gone: Callable[[Record], bool]) -> None:
         """Retire records of a session whose words are gone, unless a person has acted on them since."""
-        with self.store.lock:
+        with self.store.open():
             archive = self.store.workspace.archive
             for record in archive.records(user_id=user, session_id=session):
                 if record.actor != f"tool:{self.name}" or not is_gone(record):
@@ -164,7 +164,7 @@ class Plug:
                     self.store.note_write()
 
     def _offered(self, user: str, offer: Callable[[ArchivalStore, Origin], Decision]) -> Decision:
-        with self.store.lock:
+        with self.store.open():
             decision = offer(self.store.workspace.archive, self.origin(user))
             if decision.decision != "refused":
                 self.store.note_write()
@@ -179,7 +179,7 @@ class Plug:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the store for a change made of several calls."""
-        with self.store.lock:
+        with self.store.open():
             yield
 
     def close(self) -> None:

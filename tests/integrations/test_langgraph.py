@@ -27,6 +27,8 @@ from memkit import MemkitError, Refused, StoreNotFound, open_store
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.integrations.langgraph import MemkitSaver, MemkitStore
+from memkit.runtime.memory.log.clone import lock_file
+from memkit.runtime.memory.log.shards import locked
 
 ADA = ("ada", "prefs")
 
@@ -245,12 +247,25 @@ def test_a_value_with_numbers_that_json_does_not_know(items: MemkitStore) -> Non
     assert [one.key for one in items.search(("ada",), filter={"inf": {"$gt": 1}})] == ["odd"]
 
 
-def test_a_value_that_is_no_json_is_one_line(items: MemkitStore) -> None:
-    """A set or a date cannot be kept, and nothing is."""
-    with pytest.raises(Exception, match="cannot be kept as JSON") as raised:
-        items.put(ADA, "k", {"when": {1, 2}})
-    assert getattr(raised.value, "exit_code", None) == 2
+@pytest.mark.parametrize("value", [{"when": {1, 2}}, {"seats": [{1: "Ada"}]}], ids=["a set", "a key that is a number"])
+def test_a_value_that_is_no_json_is_one_line(items: MemkitStore, value: dict[str, Any]) -> None:
+    """It could not come back as it was, so it is an error that code can act on, and nothing is kept."""
+    with pytest.raises(MemkitError, match="cannot be kept as JSON") as raised:
+        items.put(ADA, "k", value)
+    assert raised.value.exit_code == 2
     assert items.get(ADA, "k") is None
+
+
+def test_a_store_that_is_locked_or_closed_is_an_error_that_code_can_act_on(store: Path, items: MemkitStore) -> None:
+    """As from the library."""
+    items.plug.store.workspace.archive.log._timeout = 0.05  # type: ignore[attr-defined]
+    with locked(lock_file(store), timeout=1), pytest.raises(MemkitError, match="Another process has held"):
+        items.put(ADA, "k", {"text": "Ada sails"})
+    items.put(ADA, "k", {"text": "Ada sails"})
+    items.close()
+    for call in (lambda: items.get(ADA, "k"), lambda: items.put(ADA, "k", {"text": "Ada rows"})):
+        with pytest.raises(MemkitError, match="closed"):
+            call()
 
 
 def test_items_without_a_text_are_found_by_the_words_they_share(items: MemkitStore) -> None:

@@ -86,9 +86,20 @@ def as_json(value: JSON) -> str:
     """Return a value as JSON that restores it, including NaN and infinities; raise InvalidRecord."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if (key := next(_other_keys(value), None)) is not None:
+            raise InvalidRecord(f"This cannot be kept as JSON: the key {key!r:.60} is not a string.")
         return text if text.isprintable() or is_utf8(text) else json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRecord(f"This cannot be kept as JSON: {error}.") from None
+
+
+def _other_keys(value: JSON) -> Iterator[object]:
+    """Yield the keys that JSON would turn into strings."""
+    if isinstance(value, dict):
+        yield from (key for key in value if not isinstance(key, str))
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        if isinstance(inner, dict | list | tuple):
+            yield from _other_keys(inner)
 
 
 def _says_the_same(standing: StoredDocument, text: str, kept: KeptDocument) -> bool:
