@@ -51,12 +51,16 @@ def policy_data(folder: Path) -> dict[str, Any]:
 
 def require_own(folder: Path) -> None:
     """Raise ``UsageError`` for a generated project, whose policies are in no folder: none of them applies here."""
-    compiled = folder.parent / COMPILED
-    if not folder.exists() and compiled.is_file():
+    if are_compiled(folder):
         raise UsageError(
             f"{folder.parent} is a generated project: its agent uses {COMPILED}. Policies are read in the store it "
             "was generated from."
         )
+
+
+def are_compiled(folder: Path) -> bool:
+    """Return whether the policies that belong to ``folder`` are those compiled into a generated project."""
+    return not folder.exists() and (folder.parent / COMPILED).is_file()
 
 
 def load_policies(folder: Path) -> list[PolicyFile]:

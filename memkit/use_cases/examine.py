@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from memkit import __version__
 from memkit.errors import EnvironmentFault, MemkitError, NotTrusted, StoreFault, StoreNotFound
+from memkit.policies.files import FOLDER as POLICIES
+from memkit.policies.files import are_compiled
 from memkit.privacy.belonging import ARCHIVE
 from memkit.privacy.journal import UNPROVEN, ErasureJournal, Unproven
 from memkit.privacy.sealer import ErasureFinding, Sealing, examined_keys, examined_sealing, examined_state
@@ -135,7 +137,7 @@ def _store(given: Path | None, *, call: bool) -> Iterator[DoctorCheck]:
         yield _tried("own state", lambda: _own_state(root))
         yield _tried("sessions", lambda: _sessions(root))
         fault = workspace.guard.fault
-        yield DoctorCheck("policies", fault is None, fault or "loaded")
+        yield DoctorCheck("policies", fault is None or are_compiled(root / POLICIES), fault or "loaded")
         yield _tried("skills", lambda: _loaded(lambda: load_skills(root)))
         yield _tried("domains", lambda: _domains(root))
         yield from (DoctorCheck(*found) for found in _privacy(workspace))

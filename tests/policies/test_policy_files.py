@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -193,6 +194,9 @@ def test_a_generated_project_is_told_from_a_store_without_policies(
 
     assert codes == [1, 2, 2, 0]
     assert "deny" in capsys.readouterr().out
+    run([*store, "doctor", "--json"])
+    found = {check["name"]: check for check in json.loads(capsys.readouterr().out)["data"]["checks"]}
+    assert found["policies"]["ok"] and "agent/compiled/policies.json" in found["policies"]["detail"]
     assert not project.exists()
     (tmp_path / "policies").mkdir()
     assert load_guard(tmp_path / "policies").fault is None
