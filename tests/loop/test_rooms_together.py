@@ -601,3 +601,19 @@ def test_a_session_goes_on_from_recall_memory_alone() -> None:
     assert memory.restore(limit=5) == 7
     assert memory.main.messages[-1]["content"].startswith("It is day 7.") and memory.main.used() <= 300
     assert memory.paged_out() == []
+
+
+def test_an_archive_without_a_toolbox_is_written_to_as_well_as_read() -> None:
+    """Its own memory tools are offered, so the outcome of a task is a record, and earlier turns are found."""
+    archive, config = ArchivalStore(), AgentConfig("ada", "monday")
+    agent = AgentLoop(VirtualContextMemory(2000, archive=archive, config=config), config=config)
+    agent.respond("The oven is slow")
+    agent.start_task("bake bread")
+    agent.record_step("knead")
+
+    written = agent.end_task(False, "it burnt")
+
+    (record,) = archive.records(user_id="ada")
+    assert (record.id, record.type, record.extra["outcome"]) == (written, "outcome", "it burnt")
+    assert "bake bread" in agent.respond("How did the bread go?").message
+    assert "The oven is slow" in agent.toolbox.call("conversation_search", {"query": "oven"}).text

@@ -56,7 +56,7 @@ class AgentLoop:
             memory: The view over all memory tiers.
             planner: Chooses how to solve a task passed to ``execute_plan``.
             model: A function, a client, or an actor (``Acts``); without one, answers come from memory alone.
-            toolbox: The tools that the model may call.
+            toolbox: The tools that the model may call; by default the memory tools of the archive, or of the session.
             persona: Who the agent is.
             config: Whom the agent talks to, and its limits.
             host: Whom the agent asks, and who is told of events.
@@ -70,7 +70,7 @@ class AgentLoop:
         if toolbox is None:
             from .session_tools import SessionTools
 
-            toolbox = Tools(SessionTools(self.memory), config=config, host=host)
+            toolbox = Tools(self.memory.own_tools or SessionTools(self.memory), config=config, host=host)
         self.toolbox = toolbox
         self.persona = as_persona(persona)
         self.working = WorkingMemory()

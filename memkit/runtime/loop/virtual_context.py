@@ -98,13 +98,21 @@ class VirtualContextMemory:
 
         Args:
             max_main_tokens: Budget of the main context, if it is created here.
-            main: The part of memory that is always in the prompt.
+            main: The part of memory that is always in the prompt; by default the archive's, or one of the session.
             archive: Long-term memory.
             recall: The turns of earlier sessions.
             config: Whose memory it is.
             procedures: The skills, policies and learned methods.
             durable: Returns whether turns may be stored now.
         """
+        self.own_tools: Any = None
+        """The memory tools that came with the main context, where an archive was given and none of these."""
+        if main is None and hasattr(archive, "tools"):
+            whose = {"user_id": config.user_id, "session_id": config.session_id, "agent_id": config.agent_id}
+            self.own_tools = archive.tools(max_tokens=max_main_tokens, **whose)
+            if recall is not None:
+                self.own_tools.recall = recall
+            main, recall = self.own_tools.main, self.own_tools.recall
         self.main: MainContext = SessionContext(max_main_tokens) if main is None else main
         self.archive = archive
         self.recall_memory = recall
