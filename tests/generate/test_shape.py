@@ -18,6 +18,7 @@ from projects import KINDS, TARGETS, project, unpacked_runtime, write_store
 from memkit.cli.main import run
 from memkit.generate.runtime_wheel import installed_runtime
 from memkit.runtime import host
+from memkit.runtime.loop.core import MemGPTAgent
 
 READ = re.compile(r"""(?:variables|environment|environ)(?:\.get\(|\[)["']([A-Z][A-Z_]+)["']""")
 """How the code of a project reads a variable of its environment."""
@@ -49,6 +50,15 @@ def test_everything_that_spec_names_is_there(made: Path) -> None:
     files += [f"agent/compiled/{name}.json" for name in ("policies", "domains", "settings")]
 
     assert [name for name in files if not (made / name).is_file()] == []
+
+
+def test_the_readme_names_what_an_answer_holds(made: Path) -> None:
+    """What scripts may rely on, all of it, and nothing that no answer holds."""
+    stated = re.search(r"where `data` is\n`\{(.*?)\}`", text(made, "README.md"))
+
+    answer = MemGPTAgent(llm_client=lambda _: "Hello!").step("Hi!").data
+
+    assert stated and {"sources", "trust", "left_out"} < set(stated[1].split(", ")) <= set(answer)
 
 
 def test_an_owner_can_read_all_of_it(made: Path) -> None:
@@ -157,6 +167,24 @@ def test_without_its_sdk_a_project_says_what_to_install(made: Path) -> None:
         assert "pip install -r requirements.txt" in done.stderr
         home["PYTHONPATH"] = str(unpacked_runtime(made.parent / "runtime"))
     assert subprocess.run([*bare, "--help"], cwd=made, env=home, capture_output=True, check=False).returncode == 0
+
+
+def test_another_runtime_than_the_required_one_is_named(made: Path, tmp_path: Path) -> None:
+    """One line and exit code 3, as after an update that nobody installed; the required one is not complained of."""
+    runtime = unpacked_runtime(tmp_path / "runtime")
+    bare = [sys.executable, "-S", "-m", "agent", "-p", "hi"]
+    home = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(runtime), "MEMORY_DIR": str(tmp_path)}
+    installed = runtime / "memkit_runtime-0.0.9+01234567.dist-info"
+    installed.mkdir()
+
+    other = subprocess.run(bare, cwd=made, env=home, capture_output=True, text=True, check=False)
+    installed.rename(runtime / f"memkit_runtime-{installed_runtime().version}.dist-info")
+    same = subprocess.run(bare, cwd=made, env=home, capture_output=True, text=True, check=False)
+
+    assert other.returncode == 3 and other.stderr.count("\n") == 1, other.stderr
+    assert installed_runtime().version in other.stderr and "0.0.9+01234567 is installed" in other.stderr
+    assert "pip install -r requirements.txt" in other.stderr
+    assert "0.0.9" not in same.stderr and "requires the runtime" not in same.stderr
 
 
 def test_memkits_commands_work_on_a_project(tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from memkit.runtime.host.endpoints import endpoint_of
+from memkit.runtime.host.rooms import open_rooms
 from memkit.runtime.host.settings import Project, load_settings
 
 if TYPE_CHECKING:
@@ -55,6 +58,21 @@ def test_a_folder_in_the_place_of_the_file_of_variables_holds_none(project: Proj
     Path(".env").mkdir()
 
     assert load_settings(project, {}).model == "small"
+
+
+def test_requests_and_turns_have_the_bounds_of_the_store(project: Project) -> None:
+    """What ``requests.retries`` and ``turn.within`` say; an older project was rendered without them."""
+    path = project.compiled / "settings.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    del values["requests"]
+    path.write_text(json.dumps(values), encoding="utf-8")
+    before = load_settings(project, {"OPENAI_API_KEY": "any"})
+    path.write_text(json.dumps({**values, "requests": {"retries": 5}, "turn": {"within": "2m"}}), encoding="utf-8")
+
+    after = load_settings(project, {"OPENAI_API_KEY": "any"})
+
+    assert [endpoint_of(each).retries for each in (before, after)] == [1, 5]
+    assert [open_rooms(each, None, "one").config.max_seconds for each in (before, after)] == [None, 120]
 
 
 def test_memory_lies_in_the_project_unless_another_folder_is_named(project: Project, tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, runtime_checkable
 
 from ..loop.core import AgentResponse, Host
@@ -32,6 +34,8 @@ CONSOLIDATED = "memkit.memory.consolidate/1"
 INTERRUPTED = 130
 ENDED = {"interrupted": INTERRUPTED, "broken_off": 3}
 """The exit code of a turn without a complete answer; what there is of it is printed all the same."""
+_REQUIRED = re.compile(r"[\"']memkit-runtime==([^\"' ]+)")
+"""How a project's pyproject.toml requires the runtime."""
 ASK_CONSENT = "May this agent keep what you tell it, for later conversations?"
 
 
@@ -70,6 +74,7 @@ def run(project: Project, arguments: Sequence[str] | None = None, environment: M
     options = parser(project).parse_args(arguments)
     work = tidy_up if options.consolidate else converse
     try:
+        require_runtime(project)
         return work(project, options, environment, streams)
     except KeyboardInterrupt:
         print("Interrupted.", file=streams.messages)
@@ -81,6 +86,22 @@ def run(project: Project, arguments: Sequence[str] | None = None, environment: M
             raise
         _tell_error(fault, options.json, streams)
         return code
+
+
+def require_runtime(project: Project) -> None:
+    """Raise ``CannotServe`` if this runtime was installed in another version than the project requires."""
+    try:
+        wanted = _REQUIRED.search((project.folder / "pyproject.toml").read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return
+    package = Path(__file__).resolve().parents[1]
+    stem, end = f"{package.name}-", ".dist-info"
+    installed = [found.name[len(stem) : -len(end)] for found in package.parent.glob(f"{stem}*{end}")]
+    if wanted and installed and wanted[1] not in installed:
+        raise CannotServe(
+            f"This project requires the runtime {wanted[1]}, and {installed[0]} is installed. "
+            "Install what it requires: pip install -r requirements.txt"
+        )
 
 
 def _as_fault(error: Exception) -> Exception:

@@ -16,8 +16,6 @@ from urllib.parse import urlsplit
 from .sessions import CannotServe
 from .settings import ProjectSettings
 
-RETRIES = 1
-"""A busy server gets one more attempt; a dead one is reported at once."""
 UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What the client packages raise for an answer that does not follow the protocol."""
 
@@ -51,6 +49,8 @@ class Endpoint:
     model: str
     timeout: float
     vendor: Vendor = OPENAI
+    retries: int = 1
+    """How often a request that failed for a passing reason is made again."""
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ def endpoint_of(settings: ProjectSettings, vendor: Vendor = OPENAI) -> Endpoint:
     if not (key.isascii() and key.isprintable()):
         raise CannotServe(f"{vendor.key} contains characters that no key has. Copy it again.")
     url = _base_url(environment.get(vendor.url, "").strip(), vendor)
-    return Endpoint(key, url, settings.model, settings.timeout, vendor)
+    return Endpoint(key, url, settings.model, settings.timeout, vendor, settings.retries)
 
 
 def _base_url(text: str, vendor: Vendor) -> str | None:

@@ -264,7 +264,12 @@ def open_rooms(settings: ProjectSettings, user: str | None, session: str, host: 
         names=settings.tools if consent.is_possible() else settings.tools & {SEARCHING},
     )
     config = AgentConfig(
-        user_id, session, max_tokens=memory.main.max_tokens, context=settings.context, root=settings.memory_folder
+        user_id,
+        session,
+        max_tokens=memory.main.max_tokens,
+        max_seconds=settings.turn_seconds,
+        context=settings.context,
+        root=settings.memory_folder,
     )
     toolbox = _toolbox(settings, memory, consent, config, host)
     shared = settings.shared_state() if user is not None else None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..memory.archive.reader import unobserved
 from ..memory.log.clone import state_folder
 from ..memory.main import ArchivalStore, MemorySettings
-from ..memory.record.lines import utc_now
+from ..memory.record.lines import parse_duration, utc_now
 from .sessions import AgentError, CannotServe
 
 if TYPE_CHECKING:
@@ -84,6 +84,17 @@ class ProjectSettings:
     def model(self) -> str:
         """Return the model to use."""
         return self.environment.get("MODEL") or self.project.model
+
+    @property
+    def retries(self) -> int:
+        """Return how often a request to the model is made again, by the store's ``requests.retries``."""
+        return int(self.values.get("requests", {}).get("retries", 1))
+
+    @property
+    def turn_seconds(self) -> float | None:
+        """Return how long a turn may take, by the store's ``turn.within``; None for no limit."""
+        within = self.values.get("turn", {}).get("within")
+        return None if within is None else parse_duration(within)
 
     @property
     def limits(self) -> MemorySettings:

@@ -91,6 +91,7 @@ def settings(folder: Path, offered: Mapping[str, Any]) -> dict[str, Any]:
         "consolidate": {},
         "importance": 0.5,
         "checkpoint": {},
+        "requests": {"retries": 2},
         "privacy": {"consent": "agent", "long_term": "on"},
         "agent": dict(offered),
         "tools": [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from memkit_runtime.host.endpoints import RETRIES, Endpoint
+from memkit_runtime.host.endpoints import Endpoint
 
 MARGIN = 15.0
 """Seconds for everything that the command line does besides waiting for the model."""
@@ -14,7 +14,7 @@ class Patience:
     """Ends a run that has been silent for too long; paused while tools run and people are asked."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._seconds = endpoint.timeout * (RETRIES + 1) + MARGIN
+        self._seconds = endpoint.timeout * (endpoint.retries + 1) + MARGIN
         self._limit = asyncio.Timeout(None)
 
     def begin(self) -> asyncio.Timeout:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memkit_runtime.host.endpoints import ANTHROPIC, RETRIES, Endpoint
+from memkit_runtime.host.endpoints import ANTHROPIC, Endpoint
 
 FOREIGN = ("ANTHROPIC_", "CLAUDE", "OTEL_")
 """Prefixes of variables that could redirect the command line to another server or account, or have it traced."""
@@ -66,6 +66,6 @@ def environment_of(endpoint: Endpoint, workplace: Workplace) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
         # A model forgets a tool that it would have to search for.
         "ENABLE_TOOL_SEARCH": "false",
-        "CLAUDE_CODE_MAX_RETRIES": str(RETRIES),
+        "CLAUDE_CODE_MAX_RETRIES": str(endpoint.retries),
         "API_TIMEOUT_MS": str(max(1, round(endpoint.timeout * 1000))),
     }

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import openai
 from agents import set_tracing_disabled
 from memkit_runtime.host.command import AgentConversation
-from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, endpoint_of
+from memkit_runtime.host.endpoints import Endpoint, clear_faults, endpoint_of
 from memkit_runtime.host.rooms import Rooms
 
 from agent.model import AgentModel
@@ -39,7 +39,7 @@ def opened_client(endpoint: Endpoint, events: asyncio.Runner) -> Iterator[openai
     """Return the client of the endpoint, which lives as long as the event loop of its connections."""
     with clear_faults(endpoint, openai):
         client = openai.AsyncOpenAI(
-            api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
+            api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=endpoint.retries
         )
     try:
         yield client

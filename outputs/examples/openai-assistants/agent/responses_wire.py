@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import openai
-from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, malformed, readable
+from memkit_runtime.host.endpoints import Endpoint, clear_faults, malformed, readable
 from memkit_runtime.host.sessions import CannotServe
 from memkit_runtime.host.wires import sendable_text
 from memkit_runtime.loop.interface import ToolSpec
@@ -31,7 +31,10 @@ class ResponsesWire:
         self._encrypted = True
         with clear_faults(endpoint, openai):
             self._client = openai.OpenAI(
-                api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
+                api_key=endpoint.api_key,
+                base_url=endpoint.address,
+                timeout=endpoint.timeout,
+                max_retries=endpoint.retries,
             )
 
     def open(self, assistant: Assistant, thread: Thread) -> ResponsesRun:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import openai
-from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, malformed, readable
+from memkit_runtime.host.endpoints import Endpoint, clear_faults, malformed, readable
 from memkit_runtime.host.wires import CallNumbers, sendable_name, sendable_text
 from memkit_runtime.loop.bound import read_arguments
 from memkit_runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
@@ -21,7 +21,10 @@ class ChatModel:
         self._endpoint = endpoint
         with clear_faults(endpoint, openai):
             self._client = openai.OpenAI(
-                api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
+                api_key=endpoint.api_key,
+                base_url=endpoint.address,
+                timeout=endpoint.timeout,
+                max_retries=endpoint.retries,
             )
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:

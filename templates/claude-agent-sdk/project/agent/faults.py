@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from claude_agent_sdk import ClaudeSDKError, CLINotFoundError, ResultMessage
-from memkit_runtime.host.endpoints import RETRIES, Endpoint
+from memkit_runtime.host.endpoints import Endpoint
 from memkit_runtime.host.sessions import CannotServe
 
 PREFIX = "API Error: "
@@ -48,7 +48,7 @@ def check_result(result: ResultMessage | None, endpoint: Endpoint) -> None:
 
 
 def _too_slow(endpoint: Endpoint) -> str:
-    times = f"{RETRIES + 1} times for {endpoint.timeout:g} s"
+    times = f"{endpoint.retries + 1} times for {endpoint.timeout:g} s"
     return f"The model at {endpoint.name} did not answer (waited {times}). Try again, or raise MODEL_TIMEOUT."
 
 

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 
 import openai
 from memkit_runtime.host.command import AgentConversation
-from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, endpoint_of
+from memkit_runtime.host.endpoints import Endpoint, clear_faults, endpoint_of
 from memkit_runtime.host.rooms import Rooms
 from pydantic import SecretStr
 
@@ -37,7 +37,7 @@ def chat_model(endpoint: Endpoint) -> StrictChatOpenAI:
             api_key=SecretStr(endpoint.api_key),
             base_url=endpoint.address,
             timeout=endpoint.timeout,
-            max_retries=RETRIES,
+            max_retries=endpoint.retries,
             streaming=True,
             stream_usage=True,
             use_responses_api=False,
