@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from memkit.runtime.host.wires import CUT_OFF, UNENDED, WITHHELD
 from memkit.runtime.loop.bound import read_arguments
 from memkit.runtime.loop.interface import JSON, CallData, Completion, Message, ToolCall
 
@@ -22,10 +23,10 @@ LONGEST_ARGUMENTS = 1_000_000
 LONGEST_NAME = 200
 
 NOTES = {
-    "length": "(The answer was cut off at the model's limit of tokens.)",
-    "filtered": "(The provider's content filter withheld the answer or the rest of it.)",
+    "length": CUT_OFF,
+    "filtered": WITHHELD,
     "refused": "(The model refused to answer.)",
-    "": "(The connection ended before the model said that its answer was complete.)",
+    "": UNENDED,
 }
 """Appended to an incomplete answer, by the reason that it stopped; any other reason means a complete one."""
 TOO_LONG = f"(The answer was cut off after {LONGEST:,} characters.)"

@@ -13,6 +13,11 @@ TOO_MANY = "Not run: too many calls in one turn."
 """What a model is told of a call beyond the turn's limit."""
 STOPPED = "Not known: the process ended before this call came back."
 """The result of a call in whose turn the process was killed."""
+CUT_OFF = "(The answer was cut off at the model's limit of tokens.)"
+WITHHELD = "(The provider's content filter withheld the answer or the rest of it.)"
+UNENDED = "(The connection ended before the model said that its answer was complete.)"
+"""Appended to an answer that is not complete, by the reason."""
+_NOTES = {"length": CUT_OFF, "max_output_tokens": CUT_OFF, "max_completion_tokens": CUT_OFF, "content_filter": WITHHELD}
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -34,6 +39,18 @@ def sendable_text(text: str) -> str:
     (True, True)
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def whole(text: str, stop: str | None) -> str:
+    r"""Return an answer with a note if ``stop``, the reason for its end, says that something is missing.
+
+    >>> whole("The sum is 4.", "stop")
+    'The sum is 4.'
+    >>> whole("The sum is", "length")
+    "The sum is\n(The answer was cut off at the model's limit of tokens.)"
+    """
+    note = _NOTES.get(stop) if stop else UNENDED
+    return "\n".join(filter(None, [text, note]))
 
 
 def sendable_arguments(text: str) -> str:

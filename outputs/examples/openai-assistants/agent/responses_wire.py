@@ -12,7 +12,7 @@ from typing import Any, Self
 import openai
 from memkit_runtime.host.endpoints import Endpoint, clear_faults, malformed, readable
 from memkit_runtime.host.sessions import CannotServe
-from memkit_runtime.host.wires import sendable_text
+from memkit_runtime.host.wires import sendable_text, whole
 from memkit_runtime.loop.interface import ToolSpec
 
 from agent.assistant import Assistant
@@ -41,8 +41,8 @@ class ResponsesWire:
         """Return a run of ``assistant`` in ``thread``."""
         return ResponsesRun(self, assistant, thread)
 
-    def ask(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the items of the model's answer; raise ``CannotServe`` if the server cannot serve."""
+    def ask(self, request: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
+        """Return the items of the model's answer and why it ended; raise ``CannotServe`` if the server cannot serve."""
         with clear_faults(self.endpoint, openai), readable(self.endpoint), self._stream(request) as events:
             return self._finished(events)
 
@@ -60,8 +60,8 @@ class ResponsesWire:
         stream: openai.Stream[Any] = self._client.responses.create(**request, store=False, stream=True)
         return stream
 
-    def _finished(self, events: Iterable[Any]) -> list[dict[str, Any]]:
-        """Return the items of a complete stream."""
+    def _finished(self, events: Iterable[Any]) -> tuple[list[dict[str, Any]], str]:
+        """Return the items of a complete stream, and why the answer ended."""
         items: list[dict[str, Any]] = []
         for event in events:
             kind = getattr(event, "type", "")
@@ -69,7 +69,9 @@ class ResponsesWire:
                 items.append(as_sent(event.item))
             elif kind in ("response.completed", "response.incomplete"):
                 # Some servers omit the output from the last event.
-                return [as_sent(item) for item in event.response.output or ()] or items
+                items = [as_sent(item) for item in event.response.output or ()] or items
+                cut = getattr(event.response, "incomplete_details", None)
+                return items, getattr(cut, "reason", None) or "completed"
             elif kind in ("response.failed", "error"):
                 raise CannotServe(f"{self.endpoint.name} failed: {reason_of(event)}")
         raise malformed(self.endpoint, "its last event is missing")
@@ -111,10 +113,13 @@ class ResponsesRun:
         }
         if tools:
             request["tools"] = [wire_tool(spec) for spec in tools]
-        items = renumbered(self._wire.ask(request), self._thread.call_ids())
+        answer, ended = self._wire.ask(request)
+        items = renumbered(answer, self._thread.call_ids())
         text, calls, phase = read_items(items)
         if calls:
             self._written[calls[0].id] = resendable(items)
+        elif text:
+            text = whole(text, ended)
         return Step(text, tuple(calls), phase)
 
 

@@ -10,6 +10,7 @@ import openai
 import pytest
 from memkit_runtime.host.endpoints import Endpoint
 from memkit_runtime.host.sessions import CannotServe
+from memkit_runtime.host.wires import CUT_OFF
 from memkit_runtime.testing import FakeServer
 from memkit_runtime.testing.trial.material import FAILED
 from memkit_runtime.testing.trial.talking import Talk
@@ -135,7 +136,7 @@ def test_a_refusal_is_what_the_model_said() -> None:
 # --- streams with a bad end
 
 
-def finished(*events: Any) -> list[dict[str, Any]]:
+def finished(*events: Any) -> tuple[list[dict[str, Any]], str]:
     """Return what the wire makes of a stream of events."""
     with ResponsesWire(Endpoint("local", "http://127.0.0.1:9/v1", "local", 1.0)) as wire:
         return wire._finished(events)
@@ -172,8 +173,10 @@ def test_an_error_in_the_place_of_an_event_is_one_line() -> None:
 
 
 def test_an_answer_that_reached_its_limit_is_said_as_far_as_it_goes(talk: Talk) -> None:
-    """It is all that the user will get, and no reason to ask again."""
-    assert talk("Tell me", [{"text": "Once upon a time", "stop": "length"}]).message == "Once upon a time"
+    """It is all that the user will get, and says that there was more."""
+    told = talk("Tell me", [{"text": "Once upon a time", "stop": "length"}]).message
+
+    assert told == f"Once upon a time\n{CUT_OFF}"
 
 
 def test_items_are_taken_from_the_stream_where_the_last_event_has_none() -> None:
@@ -183,7 +186,7 @@ def test_items_are_taken_from_the_stream_where_the_last_event_has_none() -> None
 
     for output in nothing:
         last = event("response.completed", response=SimpleNamespace(output=output))
-        assert finished(*done, last) == [{"number": 0}, {"number": 1}]
+        assert finished(*done, last)[0] == [{"number": 0}, {"number": 1}]
 
 
 @pytest.mark.parametrize("content", ["words", None, [3, {"type": "output_text", "text": 5}], {}])
@@ -198,6 +201,6 @@ def test_an_answer_that_was_cut_short_by_its_length_counts_as_it_is() -> None:
     """The user reads what there is; a call with truncated arguments is invalid JSON and does not run."""
     cut = event("response.incomplete", response=SimpleNamespace(output=[item(**{**CALL, "arguments": '{"text": "mi'})]))
 
-    _, calls, _ = read_items(finished(cut))
+    _, calls, _ = read_items(finished(cut)[0])
 
     assert calls[0].args == '{"text": "mi'

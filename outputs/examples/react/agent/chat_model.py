@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import openai
 from memkit_runtime.host.endpoints import Endpoint, clear_faults, malformed, readable
-from memkit_runtime.host.wires import CallNumbers, sendable_name, sendable_text
+from memkit_runtime.host.wires import CallNumbers, sendable_name, sendable_text, whole
 from memkit_runtime.loop.bound import read_arguments
 from memkit_runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
@@ -97,9 +97,12 @@ class Text:
             self.say(sendable_text(self._waiting))
             self._waiting = ""
 
-    def whole(self) -> str:
-        """Return all of the text, in a form that can be sent back."""
-        return sendable_text("".join(self.parts))
+    def end(self, stop: str | None) -> str:
+        """Return all of the text, in a form that can be sent back, with a note if ``stop`` says that some is missing."""
+        said = sendable_text("".join(self.parts))
+        ended = whole(said, stop) if said else said
+        self.say(ended[len(said) :])
+        return ended
 
 
 def gathered(chunks: Iterable[Any], say: Callable[[str], None] = _unheard) -> Completion | None:
@@ -109,15 +112,16 @@ def gathered(chunks: Iterable[Any], say: Callable[[str], None] = _unheard) -> Co
     calls: dict[int, Parts] = {}
     numbers = CallNumbers()
     usage: dict[str, int] = {}
+    stop: str | None = None
     for chunk in chunks:
         if chunk.usage is not None:
             usage = {"input": chunk.usage.prompt_tokens, "output": chunk.usage.completion_tokens}
         for choice in chunk.choices:
-            arrived = True
+            arrived, stop = True, choice.finish_reason or stop
             text.add(choice.delta.content or choice.delta.refusal or "")
             for delta in choice.delta.tool_calls or ():
                 calls.setdefault(numbers.number_of(delta.index, delta.id), Parts()).add(delta)
-    said = Completion(text.whole(), tuple(parts.call() for parts in calls.values()), usage)
+    said = Completion(text.end("tool_calls" if calls else stop), tuple(parts.call() for parts in calls.values()), usage)
     return said if arrived else None
 
 

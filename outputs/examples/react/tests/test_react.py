@@ -15,14 +15,16 @@ from agent.chat_model import ChatModel, gathered
 from agent.conversation import open_conversation
 
 
-def chunk(content: str | None = None, *calls: tuple[int, str | None, str | None, str]) -> Any:
+def chunk(
+    content: str | None = None, *calls: tuple[int, str | None, str | None, str], stop: str | None = "stop"
+) -> Any:
     """Return one chunk; a call is its index, id, name and a part of its arguments."""
     deltas = [
         SimpleNamespace(index=index, id=call_id, function=SimpleNamespace(name=name, arguments=arguments))
         for index, call_id, name, arguments in calls
     ]
     delta = SimpleNamespace(content=content, refusal=None, tool_calls=deltas or None)
-    return SimpleNamespace(choices=[SimpleNamespace(delta=delta)], usage=None)
+    return SimpleNamespace(choices=[SimpleNamespace(delta=delta, finish_reason=stop)], usage=None)
 
 
 def test_calls_that_share_an_index_stay_two_calls() -> None:
@@ -44,7 +46,20 @@ def test_a_character_that_was_cut_in_two_is_put_together() -> None:
     heard: list[str] = []
 
     assert gathered([chunk("fine"), chunk(" \ud83d"), chunk("\ude42")], heard.append) == Completion("fine \U0001f642")
-    assert heard == ["fine", " \U0001f642"]
+    assert "".join(heard) == "fine \U0001f642"
+
+
+@pytest.mark.parametrize(
+    ("stop", "words"), [("length", "cut off at the model's limit"), ("content_filter", "filter"), (None, "ended before")]
+)
+def test_an_answer_that_is_not_complete_says_so(stop: str | None, words: str) -> None:
+    """Half of it is not shown as if it were all."""
+    heard: list[str] = []
+
+    completion = gathered([chunk("Take the", stop=stop)], heard.append)
+
+    assert completion is not None and completion.text == "".join(heard)
+    assert completion.text.startswith("Take the\n(") and words in completion.text
 
 
 def test_an_answer_is_shown_while_it_comes(talk: Talk) -> None:

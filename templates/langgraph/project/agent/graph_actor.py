@@ -12,6 +12,7 @@ from langsmith import tracing_context
 from memkit_runtime.host.acting import SdkActor
 from memkit_runtime.host.endpoints import Endpoint, clear_faults
 from memkit_runtime.host.rooms import Rooms
+from memkit_runtime.host.wires import whole
 from memkit_runtime.loop.core import Reply
 
 from agent.checkpoints import Checkpoints
@@ -53,8 +54,7 @@ class GraphActor(SdkActor):
                 {"messages": [opening], "turn": self.turn.id}, {**self._config, "max_concurrency": 1}
             )
         self._answer = state["messages"][-1]
-        said = self._answer.text if isinstance(self._answer, AIMessage) else ""
-        return self.reply(said)
+        return self.reply(_said(self._answer) if isinstance(self._answer, AIMessage) else "")
 
     def keep(self, message: str) -> None:
         """Take in what the user was told, which may be more than the model said, such as the writes."""
@@ -96,3 +96,8 @@ class GraphActor(SdkActor):
         self._graph = self._build()
         if values:
             self._graph.update_state(self._config, values)
+
+
+def _said(answer: AIMessage) -> str:
+    """Return the text of an answer, with a note if some of it is missing."""
+    return whole(answer.text, answer.response_metadata.get("finish_reason")) if answer.text else ""

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.langchain import wait_for_all_tracers
 from langsmith import run_trees
 from langsmith.utils import get_env_var
-from memkit_runtime.host.wires import STOPPED
+from memkit_runtime.host.wires import CUT_OFF, STOPPED
 from memkit_runtime.testing.trial import promises
 from memkit_runtime.testing.trial.talking import Talk
 
@@ -69,6 +69,11 @@ def test_what_the_user_was_told_is_what_is_kept(talk: Talk, script: list[Any]) -
     assert kept_messages(talk)[-1].text == reply.message
     talk("And now?", ["Still here."], "--session", "one")
     assert reply.message in talk.words()[0]
+
+
+def test_an_answer_that_is_not_complete_says_so(talk: Talk) -> None:
+    """Half of it is not shown as if it were all."""
+    assert talk("Where to?", [{"text": "Take the", "stop": "length"}]).message == f"Take the\n{CUT_OFF}"
 
 
 def test_a_run_that_was_killed_in_a_tool_call_can_go_on(talk: Talk) -> None:
