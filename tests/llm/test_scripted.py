@@ -52,7 +52,7 @@ def test_a_script_must_be_a_list(tmp_path: Path, content: str) -> None:
     ("provider", "said"),
     [
         ("referense", "Did you mean 'reference'"),
-        ("gpt", "There are reference, scripted"),
+        ("gpt", "Choose from reference, scripted"),
         ("scripted", "needs a file"),
         ("scripted:nowhere.yaml", "no script"),
         ("reference:fast", "takes no argument"),
