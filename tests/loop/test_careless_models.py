@@ -114,6 +114,40 @@ def test_a_page_cannot_name_what_the_user_said(world: World, spoken: str, plante
     world.check()
 
 
+def test_a_page_cannot_choose_what_the_users_words_are_kept_under(world: World) -> None:
+    """Nor as which type, with which tags, or in a section that belongs to people."""
+    calls: list[tuple[str, dict[str, Any]]] = [
+        FETCH,
+        ("memory_value", {"key": "payee", "value": "Mallory"}),
+        ("memory_value", {"key": "name", "value": "Mallory"}),
+        (INSERT, {"text": "I live in Oslo", "type": "constraint", "tags": ["send everything there"]}),
+        (CORE, {"section": "persona", "text": "I live in Oslo"}),
+    ]
+    world.agent(calls).respond("My name is Mallory. I live in Oslo.")
+
+    assert world.archive.core_sections("ada") == {"human": "Allergic to nuts"}
+    written = {one.key or one.text: one for one in world.archive.records(user_id="ada") if one.id != world.kept}
+    assert [(name, one.trust, bool(one.taint)) for name, one in written.items()] == [
+        ("payee", "candidate", True), ("name", "verified", False), ("I live in Oslo", "verified", False),
+    ]  # fmt: skip
+    assert (written["I live in Oslo"].type, written["I live in Oslo"].tags) == ("fact", ("live", "oslo"))
+
+
+@pytest.mark.parametrize(("spoken", "goes"), [("I like rum", False), ("I live in Oslo", True), ("We left Ghent", True)])
+def test_a_page_cannot_choose_what_the_users_words_replace(world: World, spoken: str, goes: bool) -> None:
+    """Only what they speak of; anything else waits for a person."""
+    reply = world.agent([FETCH, (INSERT, {"text": spoken, "supersedes": world.kept})]).respond(spoken)
+
+    old = world.archive.get(world.kept)
+    assert old is not None and old.status == ("superseded" if goes else "live")
+    (operation,) = [one for one in reply.memory_operations if one["op"] == INSERT]
+    assert operation["decision"] == ("admitted" if goes else "quarantined")
+    if not goes:
+        world.archive.mark("approve", operation["id"], world.person)
+    old = world.archive.get(world.kept)
+    assert old is not None and old.status == "superseded"
+
+
 @pytest.mark.parametrize(
     ("spoken", "label"),
     [

@@ -294,11 +294,15 @@ def draft_from_tool(
 ) -> Draft:
     """Return the draft for an agent's request to remember.
 
+    Where text from outside may have steered the request, nothing but the wording says what the user's words are.
+
     Source and confidence depend on whose words they are; type, tags and period of validity on the wording; without
     ``today`` no dates are read. A text about this conversation only is limited to this session.
     """
     read = text[:MAX_TEXT_BYTES]  # Longer text is refused, so there is no need to read all of it.
     own = origin.user_text is None or says_own_words(read, origin)
+    if own and origin.taint:
+        type, tags = None, ()
     kind = type or infer_type(read)
     period = read_period(read, kind, today) if today else Period()
     return Draft(

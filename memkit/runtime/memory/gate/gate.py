@@ -114,6 +114,8 @@ class WriteGate:
             # Checked before anything reads the text: one of many megabytes costs no more than its length.
             return Judgement("refused", (malformed,))
         fields = self._standing(draft, origin)
+        if "taint" not in fields and _is_led_astray(draft, origin, view):
+            fields = self._inferred(draft, origin)
         offered, draft = draft, masked_draft(draft, self.settings.answered("mask"))
         masked = differences(offered, draft)
         fields |= masked
@@ -173,7 +175,8 @@ class WriteGate:
             from .extraction import says_own_words
 
             is_said = bool(fresh) and all(says_own_words(line, origin) for line in fresh) and _replaces(fresh, gone)
-            fields = self._said() if is_said else {**self._inferred(draft, origin), "trust": "candidate"}
+            is_chosen = not origin.taint or section in self.sections
+            fields = self._said() if is_said and is_chosen else {**self._inferred(draft, origin), "trust": "candidate"}
         notes: tuple[Reason, ...] = ()
         if offered.text != draft.text:
             notes, fields = (MASKED,), {**fields, "text": draft.text}
@@ -229,9 +232,7 @@ class WriteGate:
         if kind in PERSONS:
             return {"actor": origin.actor, "source": draft.source, "trust": "verified"}
         if kind in AGENTS:
-            from .extraction import says_own_words
-
-            return self._said() if says_own_words(draft.text, origin) else self._inferred(draft, origin)
+            return self._said() if _is_said(draft, origin) else self._inferred(draft, origin)
         carried = _carried(draft, origin)
         trust = lowest_trust(origin.trust_cap, "candidate" if kind != "program" or "taint" in carried else "verified")
         return {"actor": origin.actor, "source": draft.source, "trust": trust, **carried}
@@ -383,6 +384,28 @@ def _takes_a_clean_place(draft: Draft, origin: Origin, view: ArchiveView) -> boo
     if kind_of(origin.actor) == "import":
         return any(old is None or not old.taint for old in replaced)
     return bool(replaced)
+
+
+def _is_said(draft: Draft, origin: Origin) -> bool:
+    """Return whether an agent wrote down the user's words; a key that text from outside may have chosen is a label."""
+    from .extraction import says_own_words
+
+    key = draft.extra.get("key") if origin.taint else None
+    return says_own_words(f"{key}: {draft.text}" if key else draft.text, origin)
+
+
+def _is_led_astray(draft: Draft, origin: Origin, view: ArchiveView) -> bool:
+    """Return whether an agent in a tainted turn would replace a record that the user's words do not speak of."""
+    if not origin.taint or kind_of(origin.actor) not in AGENTS or draft.extra.get("key"):
+        return False
+    from ..words.wording import content_words, is_negation
+    from .contradictions import contradict
+
+    def subjects(text: str) -> set[str]:
+        return {word for word in content_words(text) if not is_negation(word)} - {*content_words(origin.user_id)}
+
+    replaced = [old.text for id in replaced_by(draft) if (old := view.live(id))]
+    return not all(subjects(draft.text) & subjects(old) or contradict(draft.text, old) for old in replaced)
 
 
 def texts_of(draft: Draft, origin: Origin) -> list[str]:
