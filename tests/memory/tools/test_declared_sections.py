@@ -49,7 +49,7 @@ def test_each_section_has_its_own_limit() -> None:
     """What is too long changes nothing and says so; without a limit of its own the common one holds."""
     tools = tools_over(ArchivalStore(settings=SETTINGS))
 
-    assert "may have 60" in tools.call("core_memory_append", {"section": "preferences", "text": "x" * 61})
+    assert "the limit is 60" in tools.call("core_memory_append", {"section": "preferences", "text": "x" * 61})
     assert "now reads" in tools.call("core_memory_append", {"section": "projects", "text": "x " * 40})
     with pytest.raises(Exception, match="preferences, projects"):
         tools.call("core_memory_append", {"section": "diary", "text": "x"})
