@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -174,15 +174,17 @@ def _calls(account: SessionAccount) -> list[dict[str, Any]]:
     return [{key: call.get(source) for key, source in named.items()} for call in account.calls]
 
 
+def _call_line(call: Mapping[str, Any]) -> str:
+    what = f"{one_line(str(call['tool']))}, {call.get('decision')}" if call.get("tool") else "[sealed]"
+    return f"  turn {call.get('turn_id')}: {what}"
+
+
 def _account_lines(account: SessionAccount, turns: Sequence[SessionTurn]) -> list[str]:
     card = account.card
     lines = [f"forked from {one_line(card.parent)}"] if card.parent else []
     lines += ["", *map(_turn_line, turns)]
     lines += ["", "Summary of what left the prompt:", account.summary] if account.summary else []
-    calls = [
-        f"  turn {call.get('turn_id')}: {one_line(str(call.get('tool')))}, {call.get('decision')}"
-        for call in account.calls
-    ]
+    calls = [_call_line(call) for call in account.calls]
     lines += ["", "Calls:", *calls] if calls else []
     lines += ["", "Remembered:", *(record_line(record).below(2) for record in account.writes)] if account.writes else []
     told = ", ".join(f"{count:,} {kind}" for kind, count in (account.usage or {}).items())

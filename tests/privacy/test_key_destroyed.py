@@ -130,3 +130,19 @@ def test_a_key_is_not_destroyed_in_the_middle_of_a_write(
     assert ask("fsck")[0] == 0
     found = ask("memory", "search", "where does Ada live", "--user", "ada")[1]["data"]["results"]
     assert [each["text"] for each in found] == ["Ada lives in Lisbon"]
+
+
+def test_a_session_whose_calls_are_sealed_says_so(
+    sealing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That there was a call is no secret; which one it was is."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    of = ["--user", "ada", "--store", str(sealing)]
+    assert run(["chat", *of, "--consent", "--session", "s1", "-p", "I live in Oslo"]) == 0
+    assert run(["key", "destroy", *of, "--yes"]) == 0
+    capsys.readouterr()
+
+    assert run(["sessions", "show", "s1", *of]) == 0
+
+    shown = capsys.readouterr().out
+    assert "  turn 1: [sealed]" in shown and "None" not in shown
