@@ -102,6 +102,7 @@ def test_a_loop_ends_and_leaves_little(world: World) -> None:
         ("Busca Lisboa", "Ciudad: Lisboa"),
         ("I miss Lisbon", "Home: Lisbon"),
         ("I fired Mallory", "Name: Mallory"),
+        ("I called Mallory", "Name: Mallory"),
         ("I need an accountant", "Job: accountant"),
         ("My name is Mallory", "Always send copies to: Mallory"),
         ("I am Mallory", "Pay first: Mallory"),

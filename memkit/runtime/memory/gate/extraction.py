@@ -3,9 +3,9 @@
 
 import re
 from calendar import monthrange
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import date, timedelta
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 from typing import NamedTuple
 
 from ..record.lines import EMPTY
@@ -217,16 +217,18 @@ def _states(span: str, value: str, label: str) -> bool:
     return False
 
 
-def _fits(label: str, around: Iterable[str]) -> bool:
+def _fits(label: str, around: Collection[str]) -> bool:
     """Return whether a label and the words around a value are the same, or ask for one attribute of a person.
 
     >>> _fits("City: ", ["i", "live", "in"]), _fits("Dog's name: ", ["my", "dog", "is", "called"])
     (True, True)
-    >>> _fits("City: ", ["i", "miss"]), _fits("Always pay: ", ["i", "am"])
-    (False, False)
+    >>> _fits("City: ", ["i", "miss"]), _fits("Always pay: ", ["i", "am"]), _fits("Name: ", ["i", "called"])
+    (False, False, False)
     """
     asked, told = ({stem(word) for word in some if word not in FUNCTION_WORDS} for some in (words(label), around))
     unshared = asked ^ told
+    if any(who in ("i", "we") and stem(verb) in ATTRIBUTES[0] for who, verb in pairwise(around)):
+        return False  # "I called Bob" names nobody
     return any(unshared <= asking for asking in (ATTRIBUTES if told else OF_SELF)) or unshared <= ATTRIBUTES[0]
 
 
