@@ -396,6 +396,25 @@ def test_clocks_that_differ_by_hours_change_no_order(open_at: OpenArchive) -> No
     assert ahead.chain_problems() == behind.chain_problems() == []
 
 
+def test_the_last_word_counts_whatever_the_clock_said(open_at: OpenArchive) -> None:
+    """A consent, a core section and a verdict have no predecessor that they name; the last one written holds."""
+    ahead = open_at("ahead", clock=lambda: utc_now() + timedelta(hours=7))
+    behind = open_at("behind", clock=lambda: utc_now() - timedelta(hours=7))
+    kept = ahead.offer(Draft("Ann has a boat"), ANN).id or ""
+    for round, (one, other) in enumerate([(ahead, behind), (behind, ahead), (ahead, behind)]):
+        one.set_consent("ann", True, ANN)
+        other.set_consent("ann", False, ANN)
+        assert one.consent("ann") is other.consent("ann") is False
+        other.set_consent("ann", True, ANN)
+        one.edit_core("ann", "human", f"Name: Ann {round}", ANN)
+        other.edit_core("ann", "human", f"Name: Bea {round}", ANN)
+        assert one.core_sections("ann") == other.core_sections("ann") == {"human": f"Name: Bea {round}"}
+        one.mark("reject", kept, ANN)
+        other.allow("Ann has a boat", ANN)
+        kept = one.offer(Draft("Ann has a boat"), ANN).id or ""
+        assert kept
+
+
 def test_a_writer_waits_for_another_one_of_the_same_user_only(
     open_at: OpenArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:

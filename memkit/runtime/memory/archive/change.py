@@ -1,7 +1,8 @@
 """One change of the archive: staged while the locks are held, written atomically, and reported once written."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..gate.secrets import mask
@@ -494,13 +495,25 @@ class ArchiveChange:
         """Write an event and return its id; ``agent`` is the agent whose core section it is about."""
         from ..record.events import Event  # records alone do not need it
 
+        id = self._id_for(origin)
         event = Event(
-            id=self._id_for(origin), op=op, target=target, user_id=origin.user_id, at=to_text(self._clock()),
+            id=id, op=op, target=target, user_id=origin.user_id, at=self._moment_of(id, target, scope, origin),
             actor=origin.actor, session_id=origin.session_id, reason=mask(reason), scope=scope, fields=fields,
             agent_id=agent,
         )  # fmt: skip
         self._write(event.to_data())
         return event.id
+
+    def _moment_of(self, id: str, target: str, scope: str, origin: Origin) -> str:
+        """Return the present, or just after the last event about the target if another clock is ahead of this one."""
+        now = to_text(self._clock())
+        name = SHARED if scope == SHARED else user_corpus(origin.user_id)
+        last, its_id = self.index.without_waiting(name).last_event(target)
+        if (now, id) > (last, its_id):
+            return now
+        with suppress(InvalidRecord, OverflowError):
+            return to_text(parse_time(last) + timedelta(microseconds=1))
+        return now
 
     def _id_for(self, origin: Origin) -> str:
         """Return the id that the origin requests for the first line, and a new one for every other."""

@@ -472,6 +472,11 @@ class CorpusIndex:
         rows = self.sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})
         return in_order(map(located, rows))
 
+    def last_event(self, target: str) -> tuple[str, str]:
+        """Return the time and the id of the latest event about a target; empty if there is none."""
+        query = "SELECT json_extract(line, '$.at'), id FROM events WHERE target=? ORDER BY 1 DESC, 2 DESC LIMIT 1"
+        return self.sql.execute(query, (target,)).fetchone() or ("", "")
+
     def waiting(self) -> "tuple[list[Record], list[Event]]":
         """Return the records, and the marks or edits made under taint, that wait for a person."""
         from ..record.events import Event
