@@ -22,12 +22,12 @@ from typing import Any, NamedTuple, Self, cast
 from memkit.errors import MissingExtra, UsageError
 from memkit.integrations.hosted_vectors import HostedVectors
 from memkit.integrations.interface import Plug, draft_of, moment, noted, text_of, value_of
-from memkit.library import Place, Store
+from memkit.library import MOST_FOUND, Place, Store
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.index.documents import COMPARED, Documents, Prefilter, StoredDocument
 from memkit.runtime.memory.interface import Hit
 from memkit.runtime.memory.record.lines import normal_time, to_text
-from memkit.runtime.memory.record.record import MAX_TEXT_BYTES, item_of
+from memkit.runtime.memory.record.record import MAX_TEXT_BYTES, encodable, item_of
 from memkit.runtime.memory.words.text import query_terms
 
 try:
@@ -61,6 +61,8 @@ __all__ = ["MemkitSaver", "MemkitStore"]
 NAME = "langgraph"
 KIND = "item"
 AS_OF = "$as_of"
+LONGEST_TTL = 1_000_000_000
+"""Minutes, some 1,900 years; a date cannot be much later."""
 FILTER_KEY = re.compile(r"[\w.\-]+")
 ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
     "$gt": lambda one, other: one > other,
@@ -421,18 +423,29 @@ def _prefix(op: Op) -> object:
 
 
 def _checked(op: Op) -> Op:
-    """Return an operation with a valid namespace; raise ``InvalidNamespaceError`` for any other."""
+    """Return an operation with a valid namespace, key and numbers.
+
+    Raises:
+        InvalidNamespaceError: The namespace is not valid.
+        UsageError: Something else is not.
+    """
     if isinstance(namespace := op.namespace if isinstance(op, GetOp | PutOp) else _prefix(op), str):
         # A string is a sequence of its letters, and the first of them would be the user.
         raise InvalidNamespaceError(f"A namespace must be a tuple of strings. Write ({namespace!r:.80},).")
     validate_op_namespace(op)
     if isinstance(op, SearchOp) and (op.limit < 0 or op.offset < 0):
         raise UsageError(f"limit and offset of a search must be 0 or more, not {min(op.limit, op.offset)}.")
+    if isinstance(op, SearchOp):
+        op = op._replace(limit=min(op.limit, MOST_FOUND), offset=min(op.offset, MOST_FOUND))
+    if isinstance(op, PutOp) and op.ttl is not None and not abs(op.ttl) <= LONGEST_TTL:
+        raise UsageError(f"ttl must be a number of minutes of at most {LONGEST_TTL:,}, not {op.ttl!r:.40}.")
     if isinstance(op, GetOp | PutOp):
         if not op.namespace:
             raise InvalidNamespaceError("Namespace cannot be empty.")
         if not isinstance(op.key, str):
             raise UsageError(f"The key of an item must be a string, not {type(op.key).__name__}.")
+        if not encodable(named := "".join([*op.namespace, op.key])):
+            raise UsageError(f"A namespace and a key must be valid Unicode; {named!r:.60} holds half a surrogate pair.")
     return op
 
 

@@ -19,11 +19,12 @@ from typing import Any, TypeVar, cast
 
 from memkit.errors import MissingExtra, UsageError
 from memkit.integrations.interface import Plug, value_of
-from memkit.library import Place, Store
+from memkit.library import MOST_FOUND, Place, Store
 from memkit.runtime.host.drawing import said_turns
 from memkit.runtime.memory.archive.keeping import KeptDocument
 from memkit.runtime.memory.index.documents import Documents, StoredDocument
 from memkit.runtime.memory.lifecycle.pieces import DrawnPiece, by_rules
+from memkit.runtime.memory.record.record import encodable
 from memkit.runtime.memory.tiers.fence import fence
 from memkit.runtime.memory.tiers.sessions import SessionTurn
 
@@ -87,6 +88,8 @@ class MemkitSession:
         """
         if not isinstance(session_id, str):
             raise UsageError(f"session_id must be a string, not {session_id!r:.60}.")
+        if not encodable(session_id):
+            raise UsageError(f"session_id must be valid Unicode; {session_id!r:.60} holds half a surrogate pair.")
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
         self.plug = Plug(store, NAME, user=user, consent=consent, taint=taint)
@@ -99,7 +102,7 @@ class MemkitSession:
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most <= 0:
             return []
-        held = await _settled(lambda: self._newest(most))
+        held = await _settled(lambda: self._newest(None if most is None else min(most, MOST_FOUND)))
         return [cast("TResponseInputItem", value_of(document)) for document in reversed(held)]
 
     async def add_items(self, items: Sequence[TResponseInputItem]) -> None:

@@ -209,6 +209,24 @@ def test_a_text_is_no_namespace(items: MemkitStore) -> None:
             items.search(ADA, query="boat", **count)
 
 
+def test_numbers_and_names_out_of_range(items: MemkitStore) -> None:
+    """A count that no store reaches is as good as none; a time without a date, and half a character, are bad usage."""
+    items.put(ADA, "k", {"text": "Ada sails a boat"})
+
+    assert [one.key for one in items.search(ADA, limit=10**30)] == ["k"]
+    assert [one.key for one in items.search(ADA, query="boat", limit=10**30)] == ["k"]
+    assert items.search(ADA, query="boat", offset=10**30) == []
+    for minutes in (math.inf, math.nan, 1e300):
+        with pytest.raises(UsageError, match="minutes"):
+            items.put(ADA, "k", {"text": "Ada rows"}, ttl=minutes)
+    for namespace, key in ((ADA, "k\ud800"), ((*ADA, "\ud800"), "k")):
+        with pytest.raises(UsageError, match="Unicode"):
+            items.put(namespace, key, {"text": "Ada rows"})
+        with pytest.raises(UsageError, match="Unicode"):
+            items.get(namespace, key)
+    assert items.get(ADA, "k").value == {"text": "Ada sails a boat"}
+
+
 def test_a_namespace_of_twenty_levels(items: MemkitStore) -> None:
     """Depth is no limit, and each level is found."""
     deep = ("ada", *(f"level {n}" for n in range(19)))

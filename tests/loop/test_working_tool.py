@@ -40,6 +40,18 @@ def test_a_plain_list_of_goals_names_open_ones(goals: object) -> None:
     assert tool.run(given).splitlines()[1:] == ["goal: find a flat", "goal: pack"]
 
 
+def test_a_list_of_goals_with_their_status_is_taken() -> None:
+    """Models write a goal as an object with keys of their own; one that could mean two goals is a clear problem."""
+    tool = working_memory_tool(TaskMemory(WorkingMemory()))
+    goals = [{"goal": "find a flat", "status": "done"}, {"description": "buy boxes"}, "pack"]
+    given = given_to(tool, {"task": "move house", "goals": goals})
+    unclear = given_to(tool, {"task": "move house", "goals": [{"a": "find a flat", "b": "pack"}]})
+
+    assert given is not None and problems(tool.spec.parameters, given) == []
+    assert tool.run(given).splitlines()[1:] == ["goal: find a flat (done)", "goal: buy boxes", "goal: pack"]
+    assert unclear is not None and problems(tool.spec.parameters, unclear) != []
+
+
 def test_a_task_is_kept_from_its_beginning_to_its_end() -> None:
     """Goals have a status, a step and a decision count once, the next step replaces the one before."""
     tasks = TaskMemory(WorkingMemory())

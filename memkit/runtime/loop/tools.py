@@ -86,11 +86,22 @@ def working_memory_tool(tasks: TaskMemory | Tools) -> BoundTool:
 
 
 def _with_open_goals(args: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """Return arguments with a plain list of goals, as many models write it, as goals that are open."""
+    """Return arguments with a list of goals, as many models write it, as goals with their status, or open."""
     goals = args.get("goals")
-    if not isinstance(goals, list) or not all(isinstance(goal, str) for goal in goals):
-        return args
-    return {**args, "goals": dict.fromkeys(goals, "open")}
+    told = [_goal(goal) for goal in goals] if isinstance(goals, list) else [None]
+    return args if None in told else {**args, "goals": dict(filter(None, told))}
+
+
+def _goal(told: JSON) -> tuple[str, JSON] | None:
+    """Return the text and status of one goal in a list; None if it is unclear.
+
+    >>> _goal("find the shop"), _goal({"goal": "find the shop", "status": "done"}), _goal({"a": "b", "c": "d"})
+    (('find the shop', 'open'), ('find the shop', 'done'), None)
+    """
+    given = {"text": told} if isinstance(told, str) else dict(told) if isinstance(told, Mapping) else {}
+    status = given.pop("status", "open")
+    texts = [value for value in given.values() if isinstance(value, str)]
+    return (texts[0], status) if len(texts) == 1 else None
 
 
 def update(tasks: TaskMemory, args: Mapping[str, JSON]) -> None:
