@@ -50,7 +50,8 @@ def test_a_character_that_was_cut_in_two_is_put_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stop", "words"), [("length", "cut off at the model's limit"), ("content_filter", "filter"), (None, "ended before")]
+    ("stop", "words"),
+    [("length", "cut off at the model's limit"), ("content_filter", "filter"), (None, "ended before")],
 )
 def test_an_answer_that_is_not_complete_says_so(stop: str | None, words: str) -> None:
     """Half of it is not shown as if it were all."""
