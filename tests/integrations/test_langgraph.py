@@ -224,6 +224,11 @@ def test_numbers_and_names_out_of_range(items: MemkitStore) -> None:
             items.put(namespace, key, {"text": "Ada rows"})
         with pytest.raises(UsageError, match="Unicode"):
             items.get(namespace, key)
+    deep: dict[str, Any] = {}
+    for _ in range(5000):
+        deep = {"inner": deep}
+    with pytest.raises(MemkitError, match="recursion"):
+        items.put(ADA, "k", {"text": "Ada rows", "deep": deep})
     assert items.get(ADA, "k").value == {"text": "Ada sails a boat"}
 
 

@@ -433,15 +433,16 @@ def names_of(draft: Draft, origin: Origin) -> list[str]:
 
 
 def _strings(value: JSON) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield str(key)
-            yield from _strings(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _strings(inner)
+    """Yield every string of a value, keys included, in order and however deep."""
+    rest = [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            rest += [part for key, inner in reversed(one.items()) for part in (inner, str(key))]
+        elif isinstance(one, list | tuple):
+            rest += reversed(one)
 
 
 def form_problems(draft: Draft) -> Iterator[Reason]:
