@@ -295,6 +295,11 @@ def test_a_store_that_names_a_server_needs_trust(memkit: Memkit, store: Path, ur
     assert "espresso" in memkit("memory", "search", "espresso", "--user", "ann", at=clone)[1]
     assert memkit("memory", "add", "Ann has a cat", "--user", "ann", at=clone)[0] == 0
     assert "cat" in memkit("memory", "search", "cat", "--user", "ann")[1]
+    # A clone that does not know yet that memory left is told so; an empty answer would pass for one.
+    assert move(memkit, "files")[0] == 0
+    for command in (("search", "espresso"), ("list",), ("add", "Ann has a dog")):
+        code, _, err = memkit("memory", *command, "--user", "ann", at=clone)
+        assert (code, "was moved to" in err) == (3, True), err
 
 
 def test_an_erasure_covers_the_server_and_names_what_it_cannot_prove(

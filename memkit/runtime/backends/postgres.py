@@ -113,8 +113,7 @@ class PostgresLog:
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return the shards of ``users`` and the shared ones."""
         if not self._is_ours:
-            self.require_free()
-            self._is_ours = True
+            self._require_served()
         if users is None:
             query = f"SELECT user_id, writer, shared, bytes, epoch FROM {SCHEMA}.chains"
             return _named(self.asked(lambda one: in_one(one, LISTING, "on", query)))
@@ -249,14 +248,25 @@ class PostgresLog:
 
     def is_left(self) -> bool:
         """Return whether its memory was moved elsewhere, so that what is here serves nobody."""
-        row = self.asked(lambda one: one.execute(f"SELECT moved_to FROM {SCHEMA}.store").fetchone())
-        return bool(row and row[0])
+        return bool(self._whose()[1])
 
     def require_free(self) -> None:
         """Raise ``BackendUnfit`` if another store's memory is here; one that moved away left its place free."""
-        row = self.asked(lambda one: one.execute(f"SELECT name, moved_to FROM {SCHEMA}.store").fetchone())
-        name, moved_to = row or ("", "")
+        name, moved_to = self._whose()
         self.require_own("" if moved_to else name, "")
+        self._is_ours = True
+
+    def _require_served(self) -> None:
+        """Raise ``BackendUnfit`` too if the memory moved away and left nothing that could still be read."""
+        query = f"SELECT 1 FROM {SCHEMA}.chains LIMIT 1"
+        name, moved_to = self._whose()
+        is_left = bool(moved_to) and not self.asked(lambda one: in_one(one, LISTING, "on", query))
+        self.require_own(name, moved_to if is_left else "")
+        self._is_ours = True
+
+    def _whose(self) -> tuple[str, str]:
+        """Return the name of the store whose memory is here, and where that was moved."""
+        return self.asked(lambda one: one.execute(f"SELECT name, moved_to FROM {SCHEMA}.store").fetchone()) or ("", "")
 
     def clear(self) -> None:
         """Delete every line, after they were moved elsewhere and verified there."""
