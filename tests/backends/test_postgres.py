@@ -673,5 +673,5 @@ def test_a_variable_holds_the_whole_address() -> None:
     assert address("$MEMORY", ARCHIVES, {"MEMORY": several}).url == several
     with pytest.raises(WrongAddress, match="invalid host or port"):
         address("postgresql://ann@one:5432,two:port/x", ARCHIVES)
-    with pytest.raises(BackendAway, match="MEMORY is not set"):
+    with pytest.raises(BackendAway, match="MEMORY, which names the address of a back end, is not set"):
         address("$MEMORY", ARCHIVES, {})
