@@ -54,7 +54,7 @@ def test_programs_are_found_by_the_beginning_of_their_id(tmp_path: Path) -> None
     account = account_of(make_run(tmp_path / "run"))
 
     assert account.find("aaaa0003").score == 2.0 and account.find("best").id == "aaaa0006"
-    with pytest.raises(UsageError, match="begins 6 ids"):
+    with pytest.raises(UsageError, match="matches 6 ids"):
         account.find("aaaa")
     for word in ("aaa", "bbbb1", ""):
         with pytest.raises(NotFound):

@@ -368,7 +368,7 @@ def test_the_history_never_gets_worse() -> None:
         ({"mutation_rate": math.nan}, "mutation_rate"),
         ({"patience": 0}, "patience"),
         ({"seed": None}, "`seed` is None"),
-        ({"fitness_fn": len, "executor": 4}, "this is 4"),
+        ({"fitness_fn": len, "executor": 4}, "not 4"),
         ({"max_size": 0}, "max_size"),
         ({"target_fitness": math.nan}, "target_fitness"),
         ({"functions": ["sin", "eval"]}, "Unknown functions: eval"),

@@ -184,8 +184,8 @@ BROKEN_SCRIPTS: dict[str, tuple[Any, str]] = {
     "bad pattern": ([{"when": "(", "reply": "b"}], "rule 1: `when` is not a regular expression"),
     "unknown role": ([{"role": "bot", "reply": "b"}], "`role` is 'bot'"),
     "call without tool": ([{"tools": [{"args": {}}]}], "answer 1, call 1"),
-    "arguments of another type": ([{"tool": "a", "args": [1]}], "`args` is list"),
-    "status is true": ([{"status": True}], "`status` is bool"),
+    "arguments of another type": ([{"tool": "a", "args": [1]}], "`args` has the wrong type, list"),
+    "status is true": ([{"status": True}], "`status` has the wrong type, bool"),
 }
 
 

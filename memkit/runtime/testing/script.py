@@ -112,7 +112,7 @@ def _typed(data: Mapping[str, Any], key: str, kind: Any, where: str, default: An
     value = data.get(key, default)
     wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
     if value is not default and wrong:
-        raise ScriptError(f"{where}: `{key}` must not be {type(value).__name__}.")
+        raise ScriptError(f"{where}: `{key}` has the wrong type, {type(value).__name__}.")
     return value
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import anthropic
-from memkit_runtime.host.endpoints import RETRIES, Endpoint, clear_faults, malformed
+from memkit_runtime.host.endpoints import Endpoint, clear_faults, malformed
 from memkit_runtime.loop.bound import read_arguments
 from memkit_runtime.loop.interface import Completion, Message, ToolCall, ToolSpec
 
@@ -24,7 +24,10 @@ class MessagesModel:
         self._tools: list[dict[str, Any]] = []
         with clear_faults(endpoint, anthropic):
             self._client = anthropic.Anthropic(
-                api_key=endpoint.api_key, base_url=endpoint.address, timeout=endpoint.timeout, max_retries=RETRIES
+                api_key=endpoint.api_key,
+                base_url=endpoint.address,
+                timeout=endpoint.timeout,
+                max_retries=endpoint.retries,
             )
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
