@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -99,13 +100,12 @@ def update_project(folder: Path | None, *, store: Path | None = None, write: boo
     goal = manifest_of(order)
     behind = tuple(_behind(manifest, goal, has_runtime=wheel is not None or manifest.runtime.ejected))
     versions = (manifest.templates.version, goal.templates.version)
+    if behind or write or shutil.which("git"):  # where there is no git, no update has left marks
+        _refuse_marks(project)
     if not behind:
-        if write:
-            _refuse_marks(project)
         return Update(project, *versions, missing_store=missing_store, taken_back=taken_back)
     if write and root is not None:
         _require_trust_in_tools(root, manifest.content, order.content)
-    _refuse_marks(project)
     owner = OwnerFiles(project)
     plan = plan_of(owner, manifest, order)
     if order.wheel is not None and (wheel is None or manifest.runtime != goal.runtime):

@@ -193,6 +193,7 @@ def test_marks_that_are_left_stop_the_next_update(
     for _ in range(2):
         code, envelope = ran("update", project, capsys=capsys)
         assert code == 1 and "agent/notes.md" in message(envelope) and "not resolved" in message(envelope)
+        assert ran("update", project, "--check", capsys=capsys) == (code, envelope), "marks are not up to date"
         line.publish({**SECOND, "agent/new.md": b"new\n"})
     assert files(project) == left
 
