@@ -7,8 +7,7 @@ import pytest
 
 from memkit.runtime.guard.core import Guard
 from memkit.runtime.guard.shell import read_shell
-from memkit.runtime.guard.shell_values import ShellValues
-from memkit.runtime.guard.shell_words import ShellWord, literal
+from memkit.runtime.guard.shell_words import ShellValues, ShellWord, literal
 
 
 def guard(condition: object) -> Guard:

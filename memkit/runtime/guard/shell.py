@@ -15,8 +15,7 @@ from .interface import JSON
 from .shell_code import INTERPRETER, Inner, in_code, strings_of
 from .shell_lists import read_shell_text
 from .shell_programs import SHELLS, has_verbs, takes_verb, verbs_of
-from .shell_values import ShellValues
-from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellWord, Simple, literal
+from .shell_words import ASSIGNED, RUN_TIME, SYNTAX, ShellDoubt, ShellValues, ShellWord, Simple, literal
 from .shell_wrappers import POWER_SHELL_COMMENT, as_power_shell, inner_commands, set_to_run
 
 if TYPE_CHECKING:
