@@ -102,14 +102,7 @@ def inner_commands(
         yield from _sed(words)
     elif name in ("make", "gmake"):
         yield from (Inner(text=_after_sign(word)) for word in words if word.text.startswith("SHELL="))
-    elif name in (
-        "kubectl",
-        "oc",
-        "nix",
-        "guix",
-        "gcloud",
-        "launchctl",
-    ):  # even if its verb makes what then runs the program
+    elif name in _RUN_AFTER_DASHES:  # even if its verb makes what then runs the program
         after = next((i for i, word in enumerate(words) if word.text == "--"), len(words))
         yield Inner(words=tuple(words[after + 1 :]))
     elif name in ("psql", "pgcli", "usql"):
