@@ -71,7 +71,8 @@ class PlanRuns:
         name = f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
         known = {method.name for method in domain.methods}
         domain = replace(domain, methods=(*domain.methods, *(each for each in learned if each.name not in known)))
-        run = RecordedPlanRun(name, now.isoformat().replace("+00:00", "Z"), domain, problem, self._folder / name, user)
+        at = now.isoformat(timespec="microseconds").replace("+00:00", "Z")
+        run = RecordedPlanRun(name, at, domain, problem, self._folder / name, user)
         asked = {
             "format": FORMAT, "run": run.id, "at": run.at, "user_id": user,
             "domain": domain.to_data(), "problem": problem.to_data(),
@@ -107,7 +108,8 @@ class PlanRuns:
                 found.append(self._state(self._read(name)))
             except (StoreFault, PlanJournalError) as error:
                 left_out(str(error))
-        return found
+        # Names count seconds only, and runs of the same second have names in any order.
+        return sorted(found, key=lambda state: state.run.at)
 
     def course(self, run: RecordedPlanRun) -> Course:
         """Return the plan that a run followed, and the outcome of each step that was begun."""

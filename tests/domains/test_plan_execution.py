@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import yaml
 from memkit.cli import approval, plan_execution
 from memkit.cli.main import run
 from memkit.cli.output import Front
+from memkit.domains.runs import PlanRuns
+from memkit.runtime.htn.core import Domain, Problem
 from memkit.runtime.memory.log.clone import state_folder
 
 DOMAIN = {
@@ -555,6 +558,17 @@ def test_a_damaged_run_is_refused(name: str, store: Path, capsys: pytest.Capture
     shown = capsys.readouterr()
     assert [line.split()[0] for line in shown.out.splitlines()] == [whole]
     assert name in shown.err
+
+
+def test_runs_of_one_second_are_listed_oldest_first(tmp_path: Path) -> None:
+    """The end of a name is drawn by lot, so names cannot say which of two runs of a second came last."""
+    runs, domain = PlanRuns(tmp_path), Domain.from_data(DOMAIN)
+    problem = Problem.from_data({"domain": "parcels", "tasks": ["greet"]}, domain)
+    second = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
+    begun = [runs.begin(domain, [], problem, now=second + timedelta(milliseconds=n), user=None).id for n in range(12)]
+
+    assert [state.run.id for state in runs.states(pytest.fail)] == begun
+    assert begun != sorted(begun)
 
 
 def test_an_erased_person_leaves_no_run(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
