@@ -15,10 +15,11 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
+from memkit.runtime.guard.dfa import END, LAST_NEWLINE, Dfa, Place
 from memkit.runtime.guard.interface import PolicySetError
-from memkit.runtime.guard.regex import Automaton, AutomatonState, Chars, compile_regex
+from memkit.runtime.guard.regex import Automaton, Chars, compile_regex
 
 WORDY = Chars(classes=("w",))
 NEWLINE = Chars((("\n", "\n"),))
@@ -121,10 +122,6 @@ Truth = bool | None
 Accepts = Callable[[Sequence[Truth]], Truth]
 """From what is known about each set (in, out, or undecided) to what is known about their combination."""
 
-_END = ""
-_ANY = "any"
-"""Any character."""
-
 
 class TooComplex(Exception):
     """A question that cannot be answered within the limits of this analysis."""
@@ -197,6 +194,15 @@ class Language:
         read = tuple(state.reads for state in self.automaton.states if state.reads is not None)
         return (*read, WORDY, NEWLINE) if self.looks_ahead else read
 
+    @cached_property
+    def dfa(self) -> Dfa:
+        """Return the engine's search for it."""
+        return Dfa(self.automaton)
+
+    def told_apart(self, place: Place) -> Collection[Chars]:
+        """Return the sets of characters that tell where the next one leads from a place of that search."""
+        return self.sets if place and self.looks_ahead else self.dfa.reads(place)
+
 
 @lru_cache(maxsize=4096)
 def language(patterns: tuple[str, ...]) -> Language:
@@ -210,118 +216,6 @@ def language(patterns: tuple[str, ...]) -> Language:
     return Language(automaton, bool(anchors & {"line_end", "boundary", "no_boundary"}))
 
 
-_Place = frozenset[int] | None
-"""The state of a search: the states after the last character, or ``None`` once the pattern was found."""
-
-
-_Position = tuple[str | None, bool, tuple[_Place, ...]]
-"""The previous character, whether only the end may follow, and the state of each search."""
-
-
-class _Walk:
-    """One automaton run character by character; every step is cached."""
-
-    def __init__(self, one: Language) -> None:
-        self._automaton = one.automaton
-        self._looks_ahead = one.looks_ahead
-        self._all_sets = frozenset(one.sets)
-        self._steps: dict[tuple[frozenset[int], str | None, str, bool], _Place] = {}
-        self._sets: dict[tuple[frozenset[int], bool], frozenset[Chars]] = {}
-        self._restarts = self._restarting()
-
-    def sets(self, place: _Place, before: str | None) -> frozenset[Chars]:
-        """Return the sets of characters that the next step distinguishes."""
-        if place is None:
-            return frozenset()
-        if self._looks_ahead:
-            return self._all_sets
-        key = (place, before is None)
-        if key not in self._sets:
-            _, waiting = self._closure(place, before, _ANY, False)
-            self._sets[key] = frozenset(state.reads for state in waiting if state.reads is not None)
-        return self._sets[key]
-
-    def step(self, place: _Place, before: str | None, char: str, final_newline: bool) -> _Place:
-        """Return the state after reading ``char`` (or the end)."""
-        if place is None:
-            return None
-        key = (place, before, char, final_newline)
-        if key not in self._steps:
-            self._steps[key] = self._read(place, before, char, final_newline)
-        return self._steps[key]
-
-    def truth(self, place: _Place, *, started: bool) -> Truth:
-        """Return what is decided already, whatever follows."""
-        if place is None:
-            return True
-        return False if started and not place and not self._restarts else None
-
-    def _read(self, place: frozenset[int], before: str | None, char: str, final_newline: bool) -> _Place:
-        accepted, waiting = self._closure(place, before, char, final_newline)
-        if accepted:
-            return None
-        if char == _END:
-            return frozenset()
-        return frozenset(
-            follow
-            for state in waiting
-            if state.reads is not None and state.reads.holds(char)
-            for follow in state.follows
-        )
-
-    def _closure(
-        self, place: frozenset[int], before: str | None, char: str, final_newline: bool
-    ) -> tuple[bool, list[AutomatonState]]:
-        """Return whether the pattern is found before ``char`` is read, and the states that wait to read it."""
-        states, seen, waiting = self._automaton.states, set[int](), []
-        pending = [*place, self._automaton.start]
-        while pending:
-            index = pending.pop()
-            if index in seen:
-                continue
-            seen.add(index)
-            state = states[index]
-            if state.reads is not None:
-                waiting.append(state)
-            elif state.anchor is None or _holds(state.anchor, before, char, final_newline):
-                pending.extend(state.follows)
-        return self._automaton.accept in seen, waiting
-
-    def _restarting(self) -> bool:
-        """Return whether the pattern may begin anywhere, and not only at the start of the text."""
-        pending, seen = [self._automaton.start], set[int]()
-        while pending:
-            index = pending.pop()
-            if index in seen:
-                continue
-            seen.add(index)
-            state = self._automaton.states[index]
-            if state.reads is not None or index == self._automaton.accept:
-                return True
-            if state.anchor != "start":
-                pending.extend(state.follows)
-        return False
-
-
-def _holds(anchor: str, before: str | None, char: str, final_newline: bool) -> bool:
-    if anchor == "start":
-        return before is None
-    if anchor == "end":
-        return char == _END
-    if anchor == "line_end":
-        return char == _END or final_newline
-    return (_wordy(before) != _wordy(char)) == (anchor == "boundary")
-
-
-def _wordy(char: str | None) -> bool:
-    return bool(char) and WORDY.holds(char or "")
-
-
-@lru_cache(maxsize=1024)
-def _walk(one: Language) -> _Walk:
-    return _Walk(one)
-
-
 def find_text(languages: Sequence[Language], accepts: Accepts) -> str | None:
     """Return a shortest text that the combination accepts, or ``None`` if there is none.
 
@@ -329,45 +223,37 @@ def find_text(languages: Sequence[Language], accepts: Accepts) -> str | None:
         TooComplex: More states than the limit.
     """
     looks_ahead = any(one.looks_ahead for one in languages)
-    walks = [_walk(one) for one in languages]
-    start: _Position = (None, False, tuple(frozenset[int]() for _ in walks))
-    queue = deque([(start, "")])
-    visited = {start}
+    searches = [one.dfa for one in languages]
+    queue = deque([([search.begin for search in searches], "", False)])
+    visited: set[object] = set()
     while queue:
-        (before, ending, places), text = queue.popleft()
-        known = [walk.truth(place, started=before is not None) for walk, place in zip(walks, places, strict=True)]
-        verdict = accepts(known)
+        places, text, ending = queue.popleft()
+        verdict = accepts([search.answer(place) for search, place in zip(searches, places, strict=True)])
         if verdict is False:
             continue
         if verdict:
             return text
-        told_apart = frozenset[Chars]().union(*(w.sets(place, before) for w, place in zip(walks, places, strict=True)))
-        for char, final in _tokens(representatives(told_apart), ending=ending, looks_ahead=looks_ahead):
-            reached = tuple(w.step(place, before, char, final) for w, place in zip(walks, places, strict=True))
-            if char == _END:
-                if accepts([place is None for place in reached]):
+        told_apart = frozenset[Chars]().union(*map(Language.told_apart, languages, places))
+        for char in _tokens(representatives(told_apart), ending=ending, looks_ahead=looks_ahead):
+            reached = [search.led(place, [char]) for search, place in zip(searches, places, strict=True)]
+            if char == END:
+                if accepts([search.answer(place) is True for search, place in zip(searches, reached, strict=True)]):
                     return text
                 continue
-            following = (_shape(char, looks_ahead), final, reached)
-            if following not in visited:
+            configuration = (char == LAST_NEWLINE, *map(Dfa.identity, searches, reached))
+            if configuration not in visited:
                 if len(visited) >= MAX_CONFIGURATIONS:
                     raise TooComplex
-                visited.add(following)
-                queue.append((following, text + char))
+                visited.add(configuration)
+                queue.append((reached, text + char[0], char == LAST_NEWLINE))
     return None
 
 
-def _shape(char: str, looks_ahead: bool) -> str:
-    """Return an equivalent preceding character: only being in a word matters there."""
-    return "w" if looks_ahead and _wordy(char) else "."
-
-
-def _tokens(alphabet: str, *, ending: bool, looks_ahead: bool) -> Iterable[tuple[str, bool]]:
-    """Yield what may be read next: the end, a character, or a final line feed."""
-    yield _END, False
+def _tokens(alphabet: str, *, ending: bool, looks_ahead: bool) -> Iterable[str]:
+    """Yield what may be read next: the end, a newline right before it, or a character."""
+    yield END
     if ending:
         return
     if looks_ahead:
-        yield "\n", True
-    for char in alphabet:
-        yield char, False
+        yield LAST_NEWLINE
+    yield from alphabet

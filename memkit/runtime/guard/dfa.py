@@ -24,16 +24,16 @@ A pattern that makes more sets than that, such as ``(a|b)*a(a|b){20}``, drops it
 character then costs as much as without a table, and never more than a constant factor of that.
 """
 
-_END = ""
-_LAST_NEWLINE = "\n$"
+END = ""
+LAST_NEWLINE = "\n$"
 """A newline at the very end, before which ``$`` matches too."""
 
 _START, _WORD, _OTHER = "start", "word", "other"
 
-_KNOWN = "known"
-"""The key of a place's own data, next to the characters that lead on from it."""
+_KNOWN, _READS = "known", "reads"
+"""The keys of a place's own data, next to the characters that lead on from it."""
 
-_Place = dict[str, Any]
+Place = dict[str, Any]
 """Everything known about a text so far; maps the next character to the next place.
 
 A plain dict rather than a subclass: Python looks it up in half the time.
@@ -48,19 +48,19 @@ class Dfa:
         anchors = {state.anchor for state in automaton.states}
         self._asks_start = "start" in anchors
         self._asks_words = bool(anchors & {"boundary", "no_boundary"})
-        self._accepted: _Place = {}
-        self._rejected: _Place = {}
+        self._accepted: Place = {}
+        self._rejected: Place = {}
         self._forget()
 
     def search(self, text: str) -> bool:
         """Return whether the pattern occurs anywhere in the text."""
-        ending: tuple[str, ...] = (_END,)
+        ending: tuple[str, ...] = (END,)
         if text.endswith("\n"):
-            text, ending = text[:-1], (_LAST_NEWLINE, _END)
-        place = self._led(self._begin, text)
-        return (self._led(place, ending) if place else place) is self._accepted
+            text, ending = text[:-1], (LAST_NEWLINE, END)
+        place = self.led(self.begin, text)
+        return (self.led(place, ending) if place else place) is self._accepted
 
-    def _led(self, place: _Place, chars: Iterable[str]) -> _Place:
+    def led(self, place: Place, chars: Iterable[str]) -> Place:
         """Return where characters lead from a place; no transition leaves a place with a known answer."""
         left = iter(chars)
         while True:
@@ -73,19 +73,36 @@ class Dfa:
                     return place
                 place = self._step(place, char)
 
+    def answer(self, place: Place) -> bool | None:
+        """Return whether every text from a place on matches, or none does; None if that is still open."""
+        return None if place else place is self._accepted
+
+    def identity(self, place: Place) -> object:
+        """Return what is equal for two places with the same future, even if the cache was dropped in between."""
+        return place[_KNOWN] if place else place is self._accepted
+
+    def reads(self, place: Place) -> frozenset[Chars]:
+        """Return the sets of characters that may be read next at a place, wherever no anchor asks what follows."""
+        if not place:
+            return frozenset()
+        if _READS not in place:
+            reached = (self._automaton.states[index] for index in self._closure(*place[_KNOWN], "any character"))
+            place[_READS] = frozenset(state.reads for state in reached if state.reads is not None)
+        return place[_READS]
+
     def outgrows_its_room(self, most_steps: int = 20_000) -> bool:
         """Return whether some text overflows the cache, as far as this many steps from the start can show."""
-        begin, seen = self._begin, {id(self._accepted), id(self._rejected)}
+        begin, seen = self.begin, {id(self._accepted), id(self._rejected)}
         alphabet, pending = _alphabet(self._automaton), [begin]
-        while pending and most_steps > 0 and self._begin is begin:
+        while pending and most_steps > 0 and self.begin is begin:
             place = pending.pop()
             for char in alphabet if id(place) not in seen else ():
-                pending.append(self._led(place, char))
+                pending.append(self.led(place, char))
                 most_steps -= 1
             seen.add(id(place))
-        return self._begin is not begin
+        return self.begin is not begin
 
-    def _step(self, place: _Place, char: str) -> _Place:
+    def _step(self, place: Place, char: str) -> Place:
         """Compute and cache where a character leads; the characters include those of texts and the two ends."""
         active, before = place[_KNOWN]
         reached = self._closure(active, before, char)
@@ -101,11 +118,11 @@ class Dfa:
 
     def _forget(self) -> None:
         """Drop the cache; a running search continues from its current place."""
-        self._places: dict[tuple[frozenset[int], str], _Place] = {}
+        self._places: dict[tuple[frozenset[int], str], Place] = {}
         self._room = ROOM
-        self._begin: _Place = {_KNOWN: (frozenset([self._automaton.start]), _START)}
+        self.begin: Place = {_KNOWN: (frozenset([self._automaton.start]), _START)}
 
-    def _place(self, active: frozenset[int], char: str) -> _Place:
+    def _place(self, active: frozenset[int], char: str) -> Place:
         before = _OTHER if self._asks_start else _START
         if self._asks_words:
             before = _WORD if _is_wordy(char) else _OTHER
@@ -171,9 +188,9 @@ def _holds(anchor: str, before: str, char: str) -> bool:
     if anchor == "start":
         return before == _START
     if anchor == "end":
-        return char == _END
+        return char == END
     if anchor == "line_end":
-        return char in (_END, _LAST_NEWLINE)
+        return char in (END, LAST_NEWLINE)
     return ((before == _WORD) != _is_wordy(char)) == (anchor == "boundary")
 
 
