@@ -18,7 +18,10 @@ def main() -> None:
     gc.set_threshold(YOUNG_OBJECTS)
     try:
         from memkit.cli.main import main as run
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # Before Python 3.12, an interrupt in a class that is being made arrives as the cause of a RuntimeError.
+        if isinstance(error, RuntimeError) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         sys.stderr.write("Interrupted.\n")
         sys.exit(130)
     run()

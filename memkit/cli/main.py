@@ -255,10 +255,7 @@ def run(arguments: Sequence[str]) -> int:
         # Flush here, while a full or closed stream can still be handled, and not at interpreter exit.
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt) as interrupt:
-        say("Interrupted.", err=True)
-        if front.json or _asks_for_json(arguments):
-            _say_failure(interrupt, arguments, [diagnostic("interrupted", "Interrupted.")])
-        return 130
+        return _interrupted(interrupt, arguments, front)
     except BrokenPipeError:
         discard()  # the reader (head, less) has left, and nobody would see a message
         return 0
@@ -266,7 +263,8 @@ def run(arguments: Sequence[str]) -> int:
         # Click exits by itself after a completion, and with 1 and another stream once a reader has left.
         return int(left.code or 0) if sys.stdout is printing else 0
     except Exception as error:  # noqa: BLE001 - the one place where any error becomes an exit code
-        return _fail(error, arguments, front)
+        # Before Python 3.12, an interrupt in a class that is being made arrives as the cause of another error.
+        return (_interrupted if isinstance(error.__cause__, KeyboardInterrupt) else _fail)(error, arguments, front)
     return result if isinstance(result, int) else 0
 
 
@@ -276,6 +274,14 @@ def main() -> None:
     code = run(given_arguments())
     gc.freeze()  # or the interpreter would traverse every object once more before exiting
     sys.exit(code)
+
+
+def _interrupted(interrupt: BaseException, arguments: Sequence[str], front: Front) -> int:
+    """Say that the command was interrupted and return its exit code."""
+    say("Interrupted.", err=True)
+    if front.json or _asks_for_json(arguments):
+        _say_failure(interrupt, arguments, [diagnostic("interrupted", "Interrupted.")])
+    return 130
 
 
 def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
@@ -288,25 +294,26 @@ def _fail(error: Exception, arguments: Sequence[str], front: Front) -> int:
         import traceback
 
         say(mask("".join(traceback.format_exception(error))), err=True)
-    if front.json or _asks_for_json(arguments):
-        path, line = getattr(error, "path", None), getattr(error, "line", None)
-        found = diagnostic(label, message, path=str(path) if path else None, line=line)
-        _say_failure(error, arguments, [found, *front.damage()])
-    elif isinstance(error, click.exceptions.NoArgsIsHelpError):
+    path, line = getattr(error, "path", None), getattr(error, "line", None)
+    found = diagnostic(label, message, path=str(path) if path else None, line=line)
+    as_json = front.json or _asks_for_json(arguments)
+    if as_json and _say_failure(error, arguments, [found, *front.damage()]):
+        return code  # otherwise standard output is full, and only the other stream can say so
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         say(message, err=True)
     else:
         from memkit.cli.display import spoken
 
-        line = harmless(message).replace("\n", "\\n")  # the name of a folder may contain a line break
+        shown = harmless(message).replace("\n", "\\n")  # the name of a folder may contain a line break
         # A negative answer may be the expected one; anything else is a failure.
-        say(spoken(f"memkit: {line}", sys.stderr, "care" if code == 1 else "bad"), err=True)
+        say(spoken(f"memkit: {shown}", sys.stderr, "care" if code == 1 else "bad"), err=True)
     if isinstance(error, OSError):
         discard()  # the full stream may be standard output itself
     return code
 
 
-def _say_failure(error: BaseException, arguments: Sequence[str], findings: Sequence[Diagnostic]) -> None:
-    say(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=findings))
+def _say_failure(error: BaseException, arguments: Sequence[str], findings: Sequence[Diagnostic]) -> bool:
+    return say(envelope(_failed_command(error, arguments), None, ok=False, diagnostics=findings))
 
 
 def _describe(error: Exception) -> tuple[int, str, str]:
@@ -391,13 +398,15 @@ def given_arguments() -> list[str]:
     return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """Print a last line if the stream accepts it."""
+def say(text: str, *, err: bool = False) -> bool:
+    """Print a last line if the stream accepts it, and return whether it did."""
     try:
         click.echo(text, err=err)
         (sys.stderr if err else sys.stdout).flush()
     except OSError:
         discard(err=err)
+        return False
+    return True
 
 
 def discard(*, err: bool = False) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from memkit.errors import NegativeAnswer, NotFound, StoreFault
+from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.memory.record.lines import normal_time
 from memkit.store.change import change_file
 from memkit.store.git import Git
@@ -51,8 +51,7 @@ class FileHistory:
     """What the commits that led to the present one did to a file, whose path is relative to the store."""
 
     def __init__(self, git: Git, path: str) -> None:
-        if git.top() is None:
-            raise StoreFault(f"{git.root} is not in a git repository, so its files have no history.")
+        git.require_top("its files have no history")
         self.path = path
         self._git = git
         self._objects = GitObjects(git)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -27,6 +28,7 @@ _SIGNERS = {
 }  # fmt: skip
 """The signing programs if a person's configuration names no other."""
 _LOCKED = re.compile(r"Unable to create '(?P<path>.+\.lock)': File exists")
+_OWNED = re.compile(r"dubious ownership in repository at '(?P<path>.+)'")
 _IN_PROGRESS = {
     "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick",
@@ -81,6 +83,23 @@ class Git:
         printed = self.run("rev-parse", "--show-toplevel", check=False).strip()
         return Path(printed) if printed else None
 
+    def require_top(self, so: str) -> Path:
+        """Return the root of the work tree that contains the folder.
+
+        Args:
+            so: What cannot be without one.
+
+        Raises:
+            StoreFault: There is none.
+            EnvironmentFault: Git refuses to read it, such as one of another user.
+        """
+        top = self.top()
+        if top is None and git_folder(self.root) is not None:
+            self.run("rev-parse", "--show-toplevel")
+        if top is None:
+            raise StoreFault(f"{self.root} is not in a git repository, so {so}. Run 'git init' there first.")
+        return top
+
     def init(self) -> None:
         """Create a repository here, with the branch ``main``."""
         self.run("init", "--quiet", "--template=", "--initial-branch=main")
@@ -132,10 +151,8 @@ class Git:
         with self._writing() as folder:
             if folder is not None and not hooks and _began_last(folder, paths) > asked:
                 return None
-            if folder is None and not self.is_repository():
-                raise EnvironmentFault(
-                    f"{self.root} is not in a git repository, so nothing can be committed. Run 'git init' there first."
-                )
+            if folder is None:
+                self.require_top("nothing can be committed")
             self.require_identity()
             self._require_no_repository(paths)
             began = time.monotonic_ns()
@@ -236,6 +253,11 @@ class Git:
                 raise EnvironmentFault(
                     f"{locked['path']} exists: another git process is running, or was killed. Try again when it has "
                     "finished; if none is running, delete the file."
+                )
+            if owned := _OWNED.search(said):
+                raise EnvironmentFault(
+                    f"Git does not read {owned['path']}, because another user owns it. If you trust it: "
+                    f"git config --global --add safe.directory {shlex.quote(owned['path'])}"
                 )
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {_reason(said)}")
         return ended.output if ended.status == 0 else b""

@@ -52,8 +52,7 @@ class GitObjects:
             EnvironmentFault: The store is not in a repository.
             UsageError: There is no such commit.
         """
-        if not self._git.is_repository():
-            raise EnvironmentFault(f"{self._git.root} is not in a git repository, so it has no commits.")
+        self._git.require_top("it has no commits")
         id = self._resolved(f"{name}^{{commit}}") if name and "\0" not in name else ""
         if not id:
             raise UsageError(f"{name!r:.100} does not name a commit here. Try a branch, a tag or an id from 'git log'.")

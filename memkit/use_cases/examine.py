@@ -166,9 +166,7 @@ def _why(error: Exception) -> str:
 
 
 def _repository(git: Git) -> str:
-    top = git.top()
-    if top is None:
-        raise StoreFault("The store is not in a git repository, so nothing in it has a history. Run 'git init' there.")
+    top = git.require_top("nothing in it has a history")
     require_untracked(git)
     return str(top)
 

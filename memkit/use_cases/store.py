@@ -403,8 +403,7 @@ def set_up_git(root: Path, *, remove: bool = False, dry_run: bool = False) -> li
         EnvironmentFault: The store is not in a repository, or its ``.git`` cannot be written.
     """
     git = Git(root)
-    if not git.is_repository():
-        raise EnvironmentFault(f"{root} is not in a git repository. Run 'git init' there first.")
+    git.require_top("nothing can be set up in it")
     prefix = git.run("rev-parse", "--show-prefix").removesuffix("\n")
     config = _config(git, prefix, remove=remove, dry_run=dry_run)
     return config + _attributes(git, prefix, remove=remove, dry_run=dry_run)

@@ -112,7 +112,22 @@ def test_an_error_is_one_line_whatever_it_quotes(tmp_path: Path, capsys: pytest.
     assert told.count("\n") == 1 and "a\\nmemkit: all is well is not a store" in told
 
 
-@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (RuntimeError("boom"), 70)])
+def wrapped(cause: BaseException) -> RuntimeError:
+    """Return the error that Python 3.11 raises for ``cause`` while it makes a class."""
+    error = RuntimeError("Error calling __set_name__ on 'cached_property' instance")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KeyboardInterrupt(), 130),
+        (wrapped(KeyboardInterrupt()), 130),
+        (RuntimeError("boom"), 70),
+        (wrapped(KeyError()), 70),
+    ],
+)
 def test_interrupts_and_bugs_have_their_own_codes(
     error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,9 +168,19 @@ def test_an_empty_name_in_the_environment_is_nobody_and_not_everybody(
     assert "Whose memory?" in capsys.readouterr().err
 
 
-def test_an_interrupt_while_the_program_is_loaded_is_one_too(tmp_path: Path) -> None:
+IN_A_CLASS = """
+class Named:
+    def __set_name__(self, *_):
+        raise KeyboardInterrupt
+class Made:
+    name = Named()
+"""
+
+
+@pytest.mark.parametrize("interrupted", ["raise KeyboardInterrupt", IN_A_CLASS])
+def test_an_interrupt_while_the_program_is_loaded_is_one_too(interrupted: str, tmp_path: Path) -> None:
     """Whoever presses Ctrl-C at once gets exit 130 and no trace."""
-    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    (tmp_path / "click.py").write_text(interrupted, encoding="utf-8")
 
     done = subprocess.run(
         [sys.executable, "-m", "memkit", "--help"], env={**os.environ, "PYTHONPATH": str(tmp_path)},

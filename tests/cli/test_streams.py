@@ -54,6 +54,14 @@ def test_a_stream_that_takes_nothing_is_no_bug(command: str, code: int, filled: 
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.parametrize("flag", ["", "--json"])
+def test_a_full_disk_is_said_on_the_other_stream(flag: str, filled: Path) -> None:
+    """An envelope that cannot be printed does not take the reason with it."""
+    done = shell(f"memkit memory list {flag} > /dev/full", filled)
+
+    assert (done.returncode, done.stderr.count("No space left on device")) == (3, 1)
+
+
 @pytest.mark.parametrize(
     "variables", [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memkit.errors import EnvironmentFault, UsageError
+from memkit.store import git_process
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 
@@ -62,6 +63,19 @@ def test_without_a_repository_there_are_no_commits(tmp_path: Path) -> None:
     """A store that is no repository cannot serve."""
     with pytest.raises(EnvironmentFault, match="not in a git repository"):
         GitObjects(Git(tmp_path)).commit_id("HEAD")
+
+
+def test_a_repository_of_another_user_is_named_as_such(objects: GitObjects, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git refuses such a one, as in a container: nobody is told to run 'git init' in it, but how to vouch for it."""
+    monkeypatch.setitem(git_process._SET, "GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    git = Git(root_of(objects))
+    (git.root / "other").write_text("changed\n")
+    advice = "because another user owns it.*git config --global --add safe.directory"
+
+    with pytest.raises(EnvironmentFault, match=advice):
+        GitObjects(git).commit_id("HEAD")
+    with pytest.raises(EnvironmentFault, match=advice):
+        git.commit("Change the other", ["other"])
 
 
 def test_a_blob_that_is_not_there_is_a_damaged_repository(objects: GitObjects) -> None:
