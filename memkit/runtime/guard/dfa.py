@@ -83,12 +83,12 @@ class Dfa:
 
     def reads(self, place: Place) -> frozenset[Chars]:
         """Return the sets of characters that may be read next at a place, wherever no anchor asks what follows."""
-        if not place:
-            return frozenset()
-        if _READS not in place:
-            reached = (self._automaton.states[index] for index in self._closure(*place[_KNOWN], "any character"))
+        if place and _READS not in place:
+            active, before = place[_KNOWN]
+            reached = (self._automaton.states[index] for index in self._closure(active, before, "any character"))
             place[_READS] = frozenset(state.reads for state in reached if state.reads is not None)
-        return place[_READS]
+        found: frozenset[Chars] = place.get(_READS, frozenset())
+        return found
 
     def outgrows_its_room(self, most_steps: int = 20_000) -> bool:
         """Return whether some text overflows the cache, as far as this many steps from the start can show."""
