@@ -25,7 +25,7 @@ from memkit.runtime.htn.core import (
 )
 from memkit.runtime.htn.language.conditions import bound, condition_variables, conjuncts, walk
 from memkit.runtime.htn.language.terms import ROOT_TYPE, Number, Parameter, Path, fluents_of, is_variable, variables_of
-from memkit.runtime.htn.verification.verify import unified
+from memkit.runtime.htn.verification.evaluation import unified
 
 
 def domain_faults(domain: Domain) -> Iterator[Fault]:

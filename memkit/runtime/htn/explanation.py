@@ -32,8 +32,8 @@ from .language.terms import (
     variables_of,
 )
 from .search.search import tree_text
-from .verification.evaluation import Binding, Impossible, StepState, holds, shortfall
-from .verification.verify import call_fault, unified, unmet_condition
+from .verification.evaluation import Binding, Impossible, StepState, holds, shortfall, unified
+from .verification.verify import call_fault, unmet_condition
 
 ROWS = 50
 """The bindings of a step's open variables that are compared; the best is used."""
@@ -376,25 +376,13 @@ class _Explainer:
         if isinstance(condition, Literal) and condition.positive and variables_of(condition.atom):
             for wider in state.matches(condition.atom, row):
                 self._tick()
-                if self._typed(wider, types):
+                if _is_typed(wider, types, state):
                     yield wider
             return
-        for wider in self._bound(condition_variables(condition), row, types):
+        for wider in state.assigned(condition_variables(condition), row, types):
+            self._tick()
             if holds(condition, wider, state, task[1:]):
                 yield wider
-
-    def _bound(self, names: Sequence[str], row: Binding, types: Mapping[str, str]) -> Iterator[Binding]:
-        free = [name for name in names if name not in row]
-        if not free:
-            yield row
-            return
-        for value in self._objects.get(types.get(free[0], ROOT_TYPE), {}):
-            self._tick()
-            yield from self._bound(free[1:], {**row, free[0]: value}, types)
-
-    def _typed(self, row: Binding, types: Mapping[str, str]) -> bool:
-        kinds = ((value, types.get(name, ROOT_TYPE)) for name, value in row.items())
-        return all(kind == ROOT_TYPE or value in self._objects.get(kind, {}) for value, kind in kinds)
 
     def _unmet(self, condition: Condition, row: Binding, state: StepState, task: Term) -> tuple[str, str]:
         """Return, in words and as text, the condition that does not hold; ``row`` is common to all bindings."""
@@ -441,7 +429,7 @@ class _Explainer:
         for subtask in method.subtasks:
             row = self._fitting(subtask, row, types, state)
         free = [name for each in method.subtasks for name in variables_of(each)]
-        row = next(self._bound(list(dict.fromkeys(free)), row, types), row)
+        row = next(state.assigned(free, row, types), row)
         return [ground(each, row) for each in method.subtasks]
 
     def _fitting(self, call: Term, row: Binding, types: Mapping[str, str], state: StepState) -> Binding:
@@ -458,7 +446,7 @@ class _Explainer:
 
         for condition in conditions:
             if isinstance(condition, Literal) and condition.positive:
-                found = (wider for wider in state.matches(condition.atom, row) if self._typed(wider, types))
+                found = (wider for wider in state.matches(condition.atom, row) if _is_typed(wider, types, state))
                 row = max(islice(found, ROWS), key=held, default=row)
         return row
 
@@ -486,6 +474,10 @@ class _Explainer:
     def _tick(self) -> None:
         if self._clock() > self._deadline:
             raise _Late
+
+
+def _is_typed(row: Binding, types: Mapping[str, str], state: StepState) -> bool:
+    return all(state.is_a(value, types.get(name, ROOT_TYPE)) for name, value in row.items())
 
 
 def _in_order(problem: Problem) -> list[Term]:

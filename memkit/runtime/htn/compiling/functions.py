@@ -25,11 +25,7 @@ class Functions:
     """The functions that a search calls for a step or a task."""
 
     def __init__(
-        self,
-        compiled: CompiledDomain,
-        world: World,
-        goal: CompiledMethod | None,
-        charging: Charging | None = None,
+        self, compiled: CompiledDomain, world: World, goal: CompiledMethod | None, charging: Charging | None = None
     ) -> None:
         self.steps: dict[Any, tuple[Apply, CompiledOperator] | None] = _Lazy(self._step)
         self.expanders: dict[Any, list[Expand]] = _Lazy(self._expanders)

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class PlanJournalError(HtnError):
     code = "plan_journal"
 
 
-class Journal:
+class Journal(AbstractContextManager["Journal"]):
     """Appends durable entries, and keeps every other process out of the run while it is open.
 
     A line counts once it is on disk with its line end. One truncated by a kill was never acknowledged: if it announced
@@ -113,9 +114,6 @@ class Journal:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
-
-    def __enter__(self) -> Journal:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -81,7 +81,9 @@ def read_items(items: Iterable[object]) -> tuple[list[Term], dict[Term, int | fl
             continue
         with located(number):
             if (valued := parse_value(item)) is not None:
-                _put_value(numbers, _of_objects(valued[0]), valued[1])
+                fluent, value = _of_objects(valued[0]), valued[1]
+                if numbers.setdefault(fluent, value) != value:
+                    raise DomainError(f"({term_text(fluent)}) is both {numbers[fluent]} and {value}.")
             elif (fact := _denied(item)) is not None:
                 denied[fact] = number
             else:
@@ -162,12 +164,6 @@ def parse_value(item: object) -> tuple[Term, int | float] | None:
     if not isinstance(value, int | float):
         raise DomainError(f"{item!r}: a state gives numbers, not {number_text(value)}.")
     return parse_fluent(parts[1]), value
-
-
-def _put_value(numbers: dict[Term, int | float], fluent: Term, value: int | float) -> None:
-    """Add a value; raise DomainError if the fluent already has another one."""
-    if numbers.setdefault(fluent, value) != value:
-        raise DomainError(f"({term_text(fluent)}) is both {numbers[fluent]} and {value}.")
 
 
 def value_text(fluent: Term, value: int | float) -> str:

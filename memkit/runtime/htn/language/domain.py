@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -250,7 +250,8 @@ def _check_types(domain: Domain) -> None:
         chain: dict[str, None] = {}
         while name not in sound:
             if name not in domain.types:
-                raise DomainError(f"The type {name} is not defined.{meant(name, domain.types)}", _last_type(chain))
+                path = ("types", *list(chain)[-1:])
+                raise DomainError(f"The type {name} is not defined.{meant(name, domain.types)}", path)
             if name in chain:
                 names = list(chain)
                 circle = [*names[names.index(name) :], name]
@@ -258,10 +259,6 @@ def _check_types(domain: Domain) -> None:
             chain[name] = None
             name = domain.types[name]
         sound.update(chain)
-
-
-def _last_type(chain: Iterable[str]) -> Path:
-    return ("types", *list(chain)[-1:])
 
 
 def _known_type(domain: Domain, kind: str, path: Path) -> None:
@@ -394,7 +391,9 @@ def _check_arguments(
     for part, kind in zip(term[1:], kinds, strict=True):
         if types and f"?{part}" in types and part not in domain.objects:
             raise DomainError(f"'{term_text(term)}': the object {part} is not declared. Did you mean ?{part}?", path)
-        own = types.get(part) if is_variable(part) else _type_of(part, domain.objects, path)
+        if not is_variable(part):
+            _known_object(part, domain.objects, path)
+        own = (types if is_variable(part) else domain.objects).get(part)
         if own is None or kind in domain.types_above(own):
             continue
         if holds or own not in domain.types_above(kind):
@@ -404,11 +403,6 @@ def _check_arguments(
 def _counted(term: Term, width: int) -> str:
     count = len(term) - 1
     return f"'{term_text(term)}' has {counted(count, 'argument')}; {term[0]} takes {width}."
-
-
-def _type_of(part: Any, objects: Types, path: Path) -> str:
-    _known_object(part, objects, path)
-    return objects[part]
 
 
 def _known_object(part: Any, objects: Collection[str], path: Path) -> None:

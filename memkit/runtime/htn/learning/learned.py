@@ -105,7 +105,11 @@ def _lifted(
     variables = {part: f"?v{number}" for number, part in enumerate(lifted, 1)}
     kinds = _kinds(lifted, task, regressed.kinds, domain, problem)
     apart = _apart(regressed.apart, kinds, domain, variables)
-    conditions = [bound(each, variables) for each in regressed.conditions if not _always(each)]
+    conditions = [
+        bound(each, variables)
+        for each in regressed.conditions
+        if not (isinstance(each, Equal) and each.positive)  # an object equals itself anyway
+    ]
     args = ground(task[1:], variables)
     types = {variables[part]: kind for part, kind in kinds.items() if kind != ROOT_TYPE}
     method = Method(
@@ -156,11 +160,6 @@ def _may_be_same(one: Any, other: Any, kinds: Mapping[Any, str], domain: Domain)
         return False
     own = [kinds.get(part) or domain.objects.get(part, ROOT_TYPE) for part in (one, other)]
     return own[0] in domain.types_above(own[1]) or own[1] in domain.types_above(own[0])
-
-
-def _always(condition: Condition) -> bool:
-    """Return whether a condition says that an object equals itself."""
-    return isinstance(condition, Equal) and condition.positive
 
 
 def _objects(condition: Condition) -> Iterator[Any]:

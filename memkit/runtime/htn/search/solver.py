@@ -439,7 +439,8 @@ def all_declared(domain: Domain, problem: Problem, find_members: Callable[[], Me
 
 def search(setting: SearchSetting, meter: Meter, strategy: str = DEPTH) -> SearchOutcome:
     """Search with a strategy of :mod:`interface` until there is an outcome or the budget is spent."""
-    running = _started(setting, strategy)
+    length = _FIRST_LENGTH if strategy == LENGTH else None
+    running: list[Strategy] = [Cheapest(setting) if strategy == CHEAPEST else DepthFirst(setting, length=length)]
     try:
         while running[0].outcome is None and not (strategy == TURNS and _is_stuck(running[0])):
             meter.run(running[0], _TURN)
@@ -461,12 +462,6 @@ def search(setting: SearchSetting, meter: Meter, strategy: str = DEPTH) -> Searc
 def _is_stuck(plain: Strategy) -> bool:
     """Return whether it is time for other strategies: it backtracked often, or continues endlessly."""
     return plain.failures > _FAILURES_ALONE or plain.nodes > _NODES_ALONE
-
-
-def _started(setting: SearchSetting, strategy: str) -> list[Strategy]:
-    if strategy == CHEAPEST:
-        return [Cheapest(setting)]
-    return [DepthFirst(setting, length=_FIRST_LENGTH if strategy == LENGTH else None)]
 
 
 def _bounded(first: Strategy, words: str) -> SearchOutcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 from ..compiling.state import StateView
@@ -25,6 +25,7 @@ from ..language.domain import Problem
 from ..language.operators import RECKONED, Change, Operator, When
 from ..language.terms import (
     LARGEST,
+    ROOT_TYPE,
     Arithmetic,
     Members,
     Number,
@@ -103,12 +104,19 @@ class StepState:
         pattern = ground(atom, row)
         keys = [(pattern[0], at, part) for at, part in enumerate(pattern) if not is_variable(part)]
         for fact in min((self._with.get(key, {}) for key in keys), key=len):
-            wider = dict(row)
-            if len(fact) == len(pattern) and all(
-                (wider.setdefault(part, value) if is_variable(part) else part) == value
-                for part, value in zip(pattern, fact, strict=True)
-            ):
+            wider = unified(pattern, fact, row)
+            if wider is not None:
                 yield wider
+
+    def is_a(self, value: Any, kind: str) -> bool:
+        """Return whether a value is an object of a type; anything fits the type of all objects."""
+        return kind == ROOT_TYPE or value in self.objects.get(kind, {})
+
+    def assigned(self, names: Iterable[str], row: Binding, kinds: Mapping[str, str]) -> Iterator[Binding]:
+        """Yield the row with every unbound variable set to each object of its type."""
+        free = [name for name in dict.fromkeys(names) if name not in row]
+        for values in product(*(self.objects.get(kinds.get(name, ROOT_TYPE), {}) for name in free)):
+            yield {**row, **dict(zip(free, values, strict=True))}
 
     def ask(self, function: Callable[..., Any], args: Term) -> Any:
         """Return the result of a user's function on the state."""
@@ -145,6 +153,17 @@ class StepState:
             del self.facts[fact]
             for at, part in enumerate(fact):
                 del self._with[(fact[0], at, part)][fact]
+
+
+def unified(pattern: Term, term: Term, binding: Binding) -> dict[str, Any] | None:
+    """Return a binding extended such that a pattern equals a term, None if there is none."""
+    if len(pattern) != len(term):
+        return None
+    wider = dict(binding)
+    for wanted, part in zip(pattern, term, strict=True):
+        if (wider.setdefault(wanted, part) if is_variable(wanted) else wanted) != part:
+            return None
+    return wider
 
 
 def reckon(operator: str, left: int | float, right: int | float) -> int | float:

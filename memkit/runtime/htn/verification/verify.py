@@ -16,8 +16,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..interface import Budget, Reason, Step
 from ..language.conditions import Condition, Literal, bound, condition_variables, conjuncts
@@ -33,13 +32,12 @@ from ..language.terms import (
     Term,
     counted,
     ground,
-    is_variable,
     one_of,
     parse_term,
     term_text,
     variables_of,
 )
-from .evaluation import Binding, Impossible, StepState, arguments, holds, shortfall
+from .evaluation import Binding, Impossible, StepState, arguments, holds, shortfall, unified
 
 _UNBOUNDED = Budget(nodes=None, seconds=None)
 
@@ -304,12 +302,12 @@ class Parser:
         if not names:
             yield {}
         elif task[0] not in self.operators:
-            yield from self._assigned(names, {}, kinds)
+            yield from self._meter.each(self.state.assigned(names, {}, kinds))
         elif position < len(self.plan):
             binding = unified(task, self.plan[position], {})
             # Something that occurs only in the plan is not an object.
             if binding is not None and all(
-                self._is_a(value, kinds.get(name, ROOT_TYPE)) and value in self.objects[ROOT_TYPE]
+                self.state.is_a(value, kinds.get(name, ROOT_TYPE)) and value in self.objects[ROOT_TYPE]
                 for name, value in binding.items()
             ):
                 yield binding
@@ -378,7 +376,7 @@ class Parser:
         if len(args) != len(method.head.args):
             return None
         binding = unified(method.head.args, args, {})
-        fits = binding is not None and all(self._is_a(binding[p.name], p.type) for p in method.head.parameters)
+        fits = binding is not None and all(self.state.is_a(binding[p.name], p.type) for p in method.head.parameters)
         return binding if fits else None
 
     def _with_first_steps(self, method: Method, binding: Binding | None, position: int) -> Binding | None:
@@ -394,9 +392,6 @@ class Parser:
         # Something that occurs only in the plan is not an object.
         return binding if all(value in self.objects[ROOT_TYPE] for value in binding.values()) else None
 
-    def _is_a(self, value: Any, kind: str) -> bool:
-        return kind == ROOT_TYPE or value in self.objects.get(kind, {})
-
     def _bindings(self, method: Method, binding: Binding, kinds: Mapping[str, str], args: Term) -> Iterator[Binding]:
         """Yield every extension of a binding under which the method's preconditions hold now."""
         rows: list[Binding] = [binding]
@@ -406,38 +401,20 @@ class Parser:
             left = [each for each in left if each is not condition]
             rows = [wider for row in rows for wider in self._meter.each(self._satisfied(condition, row, args, kinds))]
         for row in rows:
-            if all(self._is_a(row[name], kind) for name, kind in kinds.items() if name in row):
+            if all(self.state.is_a(row[name], kind) for name, kind in kinds.items() if name in row):
                 yield row
 
     def _satisfied(self, condition: Condition, row: Binding, args: Term, kinds: Mapping[str, str]) -> Iterable[Binding]:
         if isinstance(condition, Literal) and condition.positive:
             return self.state.matches(condition.atom, row)
-        rows = self._assigned(condition_variables(condition), row, kinds)
+        rows = self._meter.each(self.state.assigned(condition_variables(condition), row, kinds))
         return (wider for wider in rows if holds(condition, wider, self.state, args))
-
-    def _assigned(self, names: Iterable[str], row: Binding, kinds: Mapping[str, str]) -> Iterator[Binding]:
-        """Yield the row with every unbound variable set to each object of its type."""
-        free = [name for name in dict.fromkeys(names) if name not in row]
-        members = (self.objects.get(kinds.get(name, ROOT_TYPE), {}) for name in free)
-        for values in self._meter.each(product(*members)):
-            yield {**row, **dict(zip(free, values, strict=True))}
 
 
 def _taken(rows: deque[_Row]) -> Iterator[_Row]:
     """Yield the first row as long as there are any; more may be added meanwhile."""
     while rows:
         yield rows.popleft()
-
-
-def unified(pattern: Term, term: Term, binding: Binding) -> Binding | None:
-    """Return a binding extended such that a pattern equals a term, None if there is none."""
-    if len(pattern) != len(term):
-        return None
-    wider = dict(binding)
-    for wanted, part in zip(pattern, term, strict=True):
-        if (wider.setdefault(wanted, part) if is_variable(wanted) else wanted) != part:
-            return None
-    return wider
 
 
 def _cost(condition: Condition, row: Binding) -> tuple[bool, int]:
