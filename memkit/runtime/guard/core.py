@@ -387,14 +387,11 @@ def _flag(value: JSON, path: Path) -> None:
 def _one_of(known: tuple[str, ...]) -> Callable[[JSON, Path], None]:
     def check(value: JSON, path: Path) -> None:
         if value not in known:
-            raise PolicySetError(f"{value!r} is not one of {', '.join(known)}{_close(value, known)}", path=path)
+            hint = suggestion(str(value), known)
+            close = hint if "did you mean" in hint else ""
+            raise PolicySetError(f"{value!r} is not one of {', '.join(known)}{close}", path=path)
 
     return check
-
-
-def _close(value: JSON, known: tuple[str, ...]) -> str:
-    hint = suggestion(str(value), known)
-    return hint if "did you mean" in hint else ""
 
 
 def _exceptions(value: JSON, path: Path) -> tuple[CompiledException, ...]:

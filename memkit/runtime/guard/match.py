@@ -207,9 +207,7 @@ def number_of(value: JSON) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _combine(
-    build: Callable[[list[Predicate], Path], Predicate],
-) -> Callable[[JSON, Path], Predicate]:
+def _combine(build: Callable[[list[Predicate], Path], Predicate]) -> Callable[[JSON, Path], Predicate]:
     def compile_parts(data: JSON, path: Path) -> Predicate:
         if not isinstance(data, list) or not data:
             raise PolicySetError("needs a list of conditions", path=path)

@@ -178,7 +178,8 @@ class _Reader:
             read_word(self)
             self._at_function_body()
         elif word == "coproc":
-            self._skip_coprocess_name()
+            if found := _COPROCESS.match(self.text, self.position):
+                self.position = found.end()
         else:
             return False
         return True
@@ -189,10 +190,6 @@ class _Reader:
         if found:
             self.position = found.end()
         return found is not None
-
-    def _skip_coprocess_name(self) -> None:
-        if found := _COPROCESS.match(self.text, self.position):
-            self.position = found.end()
 
     def _skip_words(self, stops: str, words: tuple[str, ...] = (), *, signs: str = "\n") -> None:
         """Read words that are not commands, up to a sign or a word; their substitutions are still collected."""

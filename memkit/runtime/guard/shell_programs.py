@@ -319,8 +319,7 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
     **dict.fromkeys(("direnv", "aws-vault", "chamber"), _wrapper(operands=1, verbs="exec")),
     **dict.fromkeys(
-        words_of("asdf dotenv doppler op infisical teller rbenv pyenv nodenv jenv goenv rtx volta proto"),
-        _ENVIRONMENT,
+        words_of("asdf dotenv doppler op infisical teller rbenv pyenv nodenv jenv goenv rtx volta proto"), _ENVIRONMENT
     ),
     "envchain": _wrapper(operands=1),
     "sops": _wrapper("-i --input-type --output-type", operands=1, verbs="exec-env exec-file", joined=True),

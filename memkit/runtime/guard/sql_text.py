@@ -196,7 +196,8 @@ def _opens_with_sql(text: str) -> bool:
 
 
 def _read(text: str, depth: int) -> SqlView:
-    readings = [_reading(tokenize(text, backslash=escape), depth) for escape in _escape_rules(text)]
+    rules = (False, True) if "\\'" in text or '\\"' in text else (False,)
+    readings = [_reading(tokenize(text, backslash=escape), depth) for escape in rules]
     for other in _other_readings(text) if depth < _MAX_NESTED else ():
         readings[0] = readings[0].joined(_read(other, _MAX_NESTED))
     clean = [view for view in readings if not view.doubts]
@@ -224,10 +225,6 @@ def _without_nested_comments(text: str) -> str:
             level -= 1
             start = found.end()
     return "".join(kept) + ("" if level else text[start:])
-
-
-def _escape_rules(text: str) -> tuple[bool, ...]:
-    return (False, True) if "\\'" in text or '\\"' in text else (False,)
 
 
 def _reading(tokens: Tokens, depth: int) -> SqlView:
@@ -267,15 +264,13 @@ def tokenize(text: str, *, backslash: bool) -> Tokens:
         found = _TOKEN.match(text, position)
         assert found is not None  # the last alternative matches any character
         kind = found.lastgroup or "other"
-        reader = _READERS.get(kind)
-        position = reader(tokens, text, found, backslash) if reader else _plain(tokens, found, kind)
+        if kind in _READERS:
+            position = _READERS[kind](tokens, text, found, backslash)
+            continue
+        if kind != "space":
+            tokens.items.append(Token(kind, found.group().lower()))
+        position = found.end()
     return tokens
-
-
-def _plain(tokens: Tokens, found: re.Match[str], kind: str) -> int:
-    if kind != "space":
-        tokens.items.append(Token(kind, found.group().lower()))
-    return found.end()
 
 
 def _line_comment(tokens: Tokens, text: str, found: re.Match[str], _: bool) -> int:
