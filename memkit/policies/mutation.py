@@ -89,11 +89,7 @@ def mutants_of(data: Mapping[str, Any]) -> Iterator[Mutant]:
     """Yield every small change of a policy, in the order of its parts."""
     if "match" not in data:
         return
-    for change in (
-        *_in_match(data["match"], ("match",)),
-        *_in_exceptions(exceptions_of(data)),
-        *_in_effect(data),
-    ):
+    for change in (*_in_match(data["match"], ("match",)), *_in_exceptions(exceptions_of(data)), *_in_effect(data)):
         kind, path, says, value = change
         yield Mutant(kind, path, says, _changed(data, path, value))
 

@@ -52,14 +52,9 @@ class AnalysedPolicy:
         return POSSIBLE if self.hard else SURE
 
     @property
-    def contribution(self) -> str:
-        """Return its contribution to a decision."""
-        return contribution(self.effect, self.enforcement)
-
-    @property
     def strength(self) -> int:
         """Return the position of its contribution in the lattice."""
-        return strength(self.contribution)
+        return strength(contribution(self.effect, self.enforcement))
 
     @property
     def label(self) -> str:

@@ -104,10 +104,11 @@ def find_conflicts(policies: Sequence[PolicyData], tools: Sequence[DangerousTool
         told += [dead] if dead else []
         if not isinstance(dead, PolicyConflict) or dead.witness:
             alive.append(subject)
-            told += _unreachable(subjects, subject)
+            lifts = enumerate(subject.lifts)
+            told += filter(None, (_unreachable(subjects, subject, lift, subject.lifts[:at]) for at, lift in lifts))
     told += _contradictions(subjects, alive)
     told += _needless(subjects, alive)
-    told += _gaps(subjects, tools)
+    told += filter(None, (_gap(subjects, tool) for tool in tools))
     conflicts = [one for one in told if isinstance(one, PolicyConflict)]
     conflicts.sort(key=lambda one: KINDS.index(one.kind))
     return Analysis(tuple(conflicts), tuple(one for one in told if isinstance(one, OpenCase)))
@@ -146,17 +147,7 @@ def _is_lifted(subjects: SubjectSet, subject: AnalysedPolicy, call: Call) -> boo
     return any(finding.name == subject.name for finding in subjects.decide(call).exempted)
 
 
-def _unreachable(subjects: SubjectSet, subject: AnalysedPolicy) -> Iterator[Told]:
-    for position, lift in enumerate(subject.lifts):
-        earlier = subject.lifts[:position]
-        told = _unreachable_lift(subjects, subject, lift, earlier)
-        if told:
-            yield told
-
-
-def _unreachable_lift(
-    subjects: SubjectSet, subject: AnalysedPolicy, lift: Lift, earlier: Sequence[Lift]
-) -> Told | None:
+def _unreachable(subjects: SubjectSet, subject: AnalysedPolicy, lift: Lift, earlier: Sequence[Lift]) -> Told | None:
     lifted = partial(_is_lifted, subjects, subject)
     kind, names, called = "unreachable_exception", (subject.name,), _called(lift)
     alone = find_call([Matches(subject), Lifted(lift)], lifted)
@@ -327,13 +318,6 @@ def _needless_conflict(
         proof = f"Wherever {subject.label} applies, {names} applies too: without it every verdict is the same."
     kind = "shadowed" if stronger else "redundant"
     return PolicyConflict(kind, (subject.name, *(other.name for other in covering)), witness, proof)
-
-
-def _gaps(subjects: SubjectSet, tools: Sequence[DangerousTool]) -> Iterator[Told]:
-    for tool in tools:
-        told = _gap(subjects, tool)
-        if told:
-            yield told
 
 
 def _gap(subjects: SubjectSet, tool: DangerousTool) -> Told | None:

@@ -123,6 +123,11 @@ Accepts = Callable[[Sequence[Truth]], Truth]
 """From what is known about each set (in, out, or undecided) to what is known about their combination."""
 
 
+def all_hold(truths: Sequence[Truth]) -> Truth:
+    """Return what is known about a conjunction."""
+    return False if False in truths else (None if None in truths else True)
+
+
 class TooComplex(Exception):
     """A question that cannot be answered within the limits of this analysis."""
 

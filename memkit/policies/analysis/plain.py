@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 
 from memkit.policies.analysis.formulas import POSSIBLE, All, Any, Formula, FormulaLiteral, Leaf, leaves
-from memkit.policies.analysis.languages import NUMBER, Language, TooComplex, Truth, find_text, language
+from memkit.policies.analysis.languages import NUMBER, Language, TooComplex, Truth, all_hold, find_text, language
 from memkit.policies.analysis.views import within
 from memkit.runtime.guard.interface import JSON
 
@@ -161,11 +161,7 @@ def constant(formula: Formula) -> Truth:
     if isinstance(formula, FormulaLiteral):
         return None
     truths = [constant(part) for part in formula.parts]
-    return _all(truths) if isinstance(formula, All) else _any(truths)
-
-
-def _all(truths: Sequence[Truth]) -> Truth:
-    return False if False in truths else (None if None in truths else True)
+    return all_hold(truths) if isinstance(formula, All) else _any(truths)
 
 
 def _any(truths: Sequence[Truth]) -> Truth:
@@ -185,7 +181,7 @@ def _texts_of(formula: Formula, more: Sequence[tuple[Language, bool]]) -> Iterat
 
     def accepts(truths: Sequence[Truth]) -> Truth:
         settled = [truth if (truth := truths[place]) is None else truth is wanted for place, wanted in signs]
-        return _all(settled + [_value(part, truths, places) for part in nested])
+        return all_hold(settled + [_value(part, truths, places) for part in nested])
 
     found = find_text([*(leaf.language for leaf in known), *(one for one, _ in more)], accepts)
     if found is not None:
@@ -236,7 +232,7 @@ def _value(formula: Formula, truths: Sequence[Truth], places: dict[Leaf, int]) -
         truth = truths[places[formula.leaf]]
         return None if truth is None else truth is formula.wanted
     values = [_value(part, truths, places) for part in formula.parts]
-    return _all(values) if isinstance(formula, All) else _any(values)
+    return all_hold(values) if isinstance(formula, All) else _any(values)
 
 
 def written(number: float) -> JSON:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice, product
 
 from memkit.policies.analysis.formulas import Leaf
-from memkit.policies.analysis.languages import TooComplex, find_text, glob_pattern, language
+from memkit.policies.analysis.languages import TooComplex, all_hold, find_text, glob_pattern, language
 from memkit.runtime.guard.checks import glob_test, has_wildcards
 from memkit.runtime.guard.interface import JSON, as_list
 
@@ -109,15 +109,9 @@ def glob_within(inner: str, outer: str) -> bool:
         return False
     try:
         both = [language((glob_pattern(glob),)) for glob in (inner, outer)]
-        return find_text(both, lambda known: _without(known[0], known[1])) is None
+        return find_text(both, lambda known: all_hold((known[0], None if known[1] is None else not known[1]))) is None
     except TooComplex:
         return False
-
-
-def _without(inside: bool | None, outside: bool | None) -> bool | None:
-    if inside is False or outside is True:
-        return False
-    return None if inside is None or outside is None else True
 
 
 @lru_cache(maxsize=4096)
@@ -150,19 +144,13 @@ def guesses(views: Sequence[Leaf]) -> list[str]:
     statements = [leaf.operand for leaf in views if leaf.operator == "sql"]
     found: Iterable[str] = ()
     if commands and statements:
-        found = (
-            f"{client} -c {shlex.quote(text)}"
-            for client, text in product(_client_names(commands), _statement_texts(statements))
-        )
+        clients = dict.fromkeys([*_program_names(commands), *_CLIENTS])
+        found = (f"{client} -c {shlex.quote(text)}" for client, text in product(clients, _statement_texts(statements)))
     elif commands:
         found = _command_texts(commands)
     elif statements:
         found = _statement_texts(statements)
     return list(islice(found, _MOST_GUESSES))
-
-
-def _client_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
-    return list(dict.fromkeys([*_program_names(commands), *_CLIENTS]))
 
 
 def _program_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
@@ -180,16 +168,10 @@ def _program_names(commands: Sequence[Mapping[str, JSON]]) -> list[str]:
 def _common_names(wanted: Sequence[Sequence[str]]) -> list[str]:
     try:
         sets = [language(tuple(map(glob_pattern, names))) for names in wanted]
-        found = find_text(sets, _all_known)
+        found = find_text(sets, all_hold)
     except TooComplex:
         return []
     return [found] if found is not None else []
-
-
-def _all_known(known: Sequence[bool | None]) -> bool | None:
-    if False in known:
-        return False
-    return None if None in known else True
 
 
 def _command_texts(commands: Sequence[Mapping[str, JSON]]) -> Iterator[str]:

@@ -18,14 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memkit.policies.export import (
-    Export,
-    ExportedPolicy,
-    PolicyData,
-    effect_of,
-    state_of,
-    without_verdict,
-)
+from memkit.policies.export import Export, ExportedPolicy, PolicyData, effect_of, state_of, without_verdict
 from memkit.runtime.guard.checks import has_wildcards, text_of
 from memkit.runtime.guard.interface import JSON, as_list, exceptions_of
 from memkit.runtime.guard.kinds import SAMPLE_NAMES

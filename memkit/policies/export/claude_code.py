@@ -9,19 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from memkit.policies.export import (
-    STOPS,
-    Export,
-    ExportedPolicy,
-    PolicyData,
-    effect_of,
-    state_of,
-    without_verdict,
-)
+from memkit.policies.export import STOPS, Export, ExportedPolicy, PolicyData, effect_of, state_of, without_verdict
 from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.conditions import SYNONYMS
 from memkit.runtime.guard.interface import JSON, as_list, exceptions_of
@@ -50,32 +42,30 @@ NONE = Patterns((), False)
 
 def commands(data: JSON) -> Patterns:
     """Return patterns for a condition on a command."""
-    if isinstance(data, Mapping):
-        if len(data) != 1:
-            return NONE
-        (name, operand), *_ = data.items()
-        if name == "any":
-            return _union([commands(item) for item in operand])
+
+    def read(name: str, operand: JSON) -> Patterns:
         if name == "surely":  # a pattern never guesses
             return commands(operand)
-        if name == "shell":
-            return _kept(_shell(operand))
-        return _kept(_texts(name, operand))
-    if isinstance(data, list):
-        return _union([commands(item) for item in data])
-    return _kept(_texts("glob" if isinstance(data, str) else "equals", data))
+        return _kept(_shell(operand) if name == "shell" else _texts(name, operand))
+
+    return _found(data, read)
 
 
 def values(data: JSON) -> Patterns:
     """Return patterns for a condition on the text of a parameter."""
-    if isinstance(data, Mapping):
-        if len(data) != 1:
-            return NONE
-        (name, operand), *_ = data.items()
-        return _union(list(map(values, operand))) if name == "any" else _kept(_texts(name, operand), exactly=True)
+    return _found(data, lambda name, operand: _kept(_texts(name, operand), exactly=True))
+
+
+def _found(data: JSON, read: Callable[[str, JSON], Patterns]) -> Patterns:
+    """Return the patterns of a condition; ``read`` returns those of one operator."""
     if isinstance(data, list):
-        return _union([values(item) for item in data])
-    return _kept(_texts("glob" if isinstance(data, str) else "equals", data), exactly=True)
+        return _union([_found(item, read) for item in data])
+    if not isinstance(data, Mapping):
+        return read("glob" if isinstance(data, str) else "equals", data)
+    if len(data) != 1:
+        return NONE
+    ((name, operand),) = data.items()
+    return _found(operand, read) if name == "any" else read(name, operand)
 
 
 def paths(data: JSON) -> Patterns:
