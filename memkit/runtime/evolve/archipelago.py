@@ -319,7 +319,6 @@ _REMEMBERED = 3
 class ProposerReply:
     """The result of one request."""
 
-    request: ProposalRequest
     name: str
     text: str | None = None
     """The answer, if any."""
@@ -367,20 +366,18 @@ class Ensemble:
         with ThreadPoolExecutor(len(busy)) as pool:
             answered = pool.map(lambda name: _answers(self._proposers[name], asked[name]), busy)
             answers = {name: iter(found) for name, found in zip(busy, answered, strict=True)}
-        return [self._reply(request, name, next(answers[name])) for name, request in zip(chosen, requests, strict=True)]
+        return [self._reply(name, next(answers[name])) for name in chosen]
 
-    def _reply(self, request: ProposalRequest, name: str, answer: Any) -> ProposerReply:
+    def _reply(self, name: str, answer: Any) -> ProposerReply:
         """Return the reply for one answer, and count its cost."""
         if answer is None:
-            return ProposerReply(request, name)
+            return ProposerReply(name)
         if isinstance(answer, Exception):
-            return ProposerReply(request, name, failure=f"{name} failed: {told(answer)}")
+            return ProposerReply(name, failure=f"{name} failed: {told(answer)}")
         if not isinstance(answer, ProposedChange) or not isinstance(answer.text, str):
-            return ProposerReply(
-                request, name, failure=f"{name} answered with {type(answer).__name__}, not a ProposedChange"
-            )
+            return ProposerReply(name, failure=f"{name} answered with {type(answer).__name__}, not a ProposedChange")
         self.standings[name].usage.update(answer.usage)
-        return ProposerReply(request, name, answer.text)
+        return ProposerReply(name, answer.text)
 
     def learn(self, individuals: Sequence[Individual], better: Mapping[str, bool]) -> None:
         """Count the results of a generation's proposals; ``better`` tells which programs beat their parents."""

@@ -104,7 +104,9 @@ class Expressions:
 
     def _has_room(self, opening: NumberOpening) -> bool:
         """Return whether the programs of ``opening`` are within the size limit, whatever the numbers."""
-        return _largest(opening).size <= self._max_size
+        # No number is 0 or 1 in the largest one, because these are shorter to write.
+        largest: ExpressionNode = opening.build([1.5 + index for index in range(len(opening.values))])
+        return largest.size <= self._max_size
 
     def _new_term(self, genome: ExpressionNode, random: Random) -> ExpressionNode:
         """Return a term that ``genome`` may be missing: a product, a function of a part of it, or a random tree."""
@@ -230,12 +232,6 @@ def _addition(genome: ExpressionNode, terms: Terms, term: ExpressionNode) -> Num
         return sum_of({**kept, term: kept.get(term, 0) + values[0]}) if values[0] else whole
 
     return NumberOpening((0.0,), (1.0,), build)
-
-
-def _largest(opening: NumberOpening) -> ExpressionNode:
-    """Return the largest program of ``opening``: one where no number is 0 or 1, which are shorter to write."""
-    tree: ExpressionNode = opening.build([1.5 + index for index in range(len(opening.values))])
-    return tree
 
 
 def probe_points(count: int) -> list[list[float]]:

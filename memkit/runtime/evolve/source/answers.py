@@ -165,13 +165,10 @@ def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
     missing = next((line for line in wanted if line.rstrip() not in present), None)
     if missing is None:
         return ": its lines do, but not consecutively"
-    close = difflib.get_close_matches(missing, [_without_end(line) for line in lines[:2000]], n=1)
-    hint = f"; the nearest is line {_line_of(close[0], lines)}, {close[0]!r:.{_SHOWN}}" if close else ""
+    texts = [_without_end(line) for line in lines]
+    close = difflib.get_close_matches(missing, texts[:2000], n=1)
+    hint = f"; the nearest is line {texts.index(close[0]) + 1}, {close[0]!r:.{_SHOWN}}" if close else ""
     return f": nothing is {missing!r:.{_SHOWN}}{hint}"
-
-
-def _line_of(text: str, lines: Sequence[str]) -> int:
-    return [_without_end(line) for line in lines].index(text) + 1
 
 
 def _rewritten(blocks: EvolveBlocks, answer: str) -> str:
@@ -282,13 +279,14 @@ class PromptedProposer:
 
     def prompt(self, request: ProposalRequest) -> ChangePrompt:
         """Return the prompt about one program."""
-        system = [self.instructions.strip() or _ROLE, self._form(request)]
-        user = itertools.chain(self._program(request), self._others(request), _failures(request), _question(request))
-        return ChangePrompt("\n\n".join(system), "\n\n".join(user))
-
-    def _form(self, request: ProposalRequest) -> str:
         outside = f" {_OUTSIDE}" if START in str(request.program) else ""
-        return (_WHOLE if self.rewrites else _IN_PARTS) + outside
+        system = [self.instructions.strip() or _ROLE, (_WHOLE if self.rewrites else _IN_PARTS) + outside]
+        better = "lower" if request.minimize else "higher"
+        task = (
+            f"# Your task\n\nChange the program so that its score gets {better}. Try something that was not tried yet."
+        )
+        user = [*self._program(request), *self._others(request), *_failures(request), task]
+        return ChangePrompt("\n\n".join(system), "\n\n".join(user))
 
     def _program(self, request: ProposalRequest) -> Iterator[str]:
         yield f"# The program\n\n{self._worth(request.score)}\n\n{fenced(str(request.program), 'python')}"
@@ -325,11 +323,6 @@ def _failures(request: ProposalRequest) -> Iterator[str]:
     reasons = list(dict.fromkeys(request.failures))[-_MOST_FAILURES:]
     if reasons:
         yield "# Why your last answers came to nothing\n\n" + "\n".join(f"- {_cut(reason, 300)}" for reason in reasons)
-
-
-def _question(request: ProposalRequest) -> Iterator[str]:
-    better = "lower" if request.minimize else "higher"
-    yield f"# Your task\n\nChange the program so that its score gets {better}. Try something that was not tried yet."
 
 
 def _cut(text: str, most: int) -> str:

@@ -282,7 +282,7 @@ class Programs:
     @staticmethod
     def _expressions(read: Read, kind: str) -> Iterator[ExpressionPlace]:
         for place in read.parsed.places:
-            if read.kinds.of(place.node, place.function) == kind and _nodes(place.node) <= _LARGEST_PART:
+            if read.kinds.of(place.node, place.function) == kind and len([*ast.walk(place.node)]) <= _LARGEST_PART:
                 yield place
 
     def _crossed(self, read: Read, partner: Read, random: Random) -> str | None:
@@ -328,10 +328,6 @@ def _with_decimals(text: str, numbers: Sequence[tuple[int, int, float]], values:
         pieces += [text[since:start], f"({written})" if value < 0 else written]
         since = end
     return "".join([*pieces, text[since:]])
-
-
-def _nodes(node: ast.AST) -> int:
-    return sum(1 for _ in ast.walk(node))
 
 
 def _short(value: float) -> float:
