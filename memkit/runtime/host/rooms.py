@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -416,13 +416,11 @@ class JournalledTools(Tools):
 
 def account_of(turn: OpenTurn, settle: Settle | None) -> str:
     """Return what is known of a turn and each of its calls; a person, if present, is asked about the unknown ones."""
-    return "\n".join([Resumed(turn).line, f"It began with: {turn.text or '(nobody spoke)'}", *_calls(turn, settle)])
-
-
-def _calls(turn: OpenTurn, settle: Settle | None) -> Iterator[str]:
+    lines = [Resumed(turn).line, f"It began with: {turn.text or '(nobody spoke)'}"]
     for call in (call for answer in turn.answers for call in answer.tool_calls):
         given = call.args if isinstance(call.args, str) else json.dumps(dict(call.args), ensure_ascii=False)
-        yield f"- {call.name} {given}: {_outcome(turn, call, settle)}"
+        lines.append(f"- {call.name} {given}: {_outcome(turn, call, settle)}")
+    return "\n".join(lines)
 
 
 def _outcome(turn: OpenTurn, call: ToolCall, settle: Settle | None) -> str:

@@ -188,11 +188,7 @@ class CallRun:
         return [{"role": "assistant", "content": text, "tool_calls": calls}, *self.results]
 
     def run(
-        self,
-        run_call: RunCall,
-        barred: Callable[[int], str | None],
-        journalled: JournalledCalls,
-        told: Announcements,
+        self, run_call: RunCall, barred: Callable[[int], str | None], journalled: JournalledCalls, told: Announcements
     ) -> None:
         """Run the calls one after another; calls with a result from before the turn was cut off are not repeated.
 
@@ -214,12 +210,7 @@ class CallRun:
             self.results.append({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": text})
 
     def _run_one(
-        self,
-        call: ToolCall,
-        data: CallData,
-        run_call: RunCall,
-        journalled: JournalledCalls,
-        told: Announcements,
+        self, call: ToolCall, data: CallData, run_call: RunCall, journalled: JournalledCalls, told: Announcements
     ) -> tuple[str, bool]:
         begun = False
 

@@ -240,10 +240,7 @@ class PlanningTools:
         return ToolSpec("plan_task", text, {"type": "object", "properties": properties, "required": ["task"]})
 
     def _propose_spec(self) -> ToolSpec:
-        properties = {
-            "task": {"type": "string"},
-            "subtasks": {"type": "array", "items": {"type": "string"}},
-        }
+        properties = {"task": {"type": "string"}, "subtasks": {"type": "array", "items": {"type": "string"}}}
         text = "Propose subtasks, as terms in order, where plan_task found no method."
         schema = {"type": "object", "properties": properties, "required": ["task", "subtasks"]}
         return ToolSpec("propose_subtasks", text, schema | {"additionalProperties": True})

@@ -82,8 +82,10 @@ class Announcements:
         if self._watch is not None:
             self._watch(Event(kind, data))
         if self._listen is not None and self._fault is None:
-            with self:
+            try:
                 self._listen(Event(kind, data))
+            except Exception as fault:  # noqa: BLE001 - it is the listener's own, and told when the turn is over
+                self._fault = fault
 
     def tell_operation(self, operation: Mapping[str, JSON]) -> None:
         """Announce a memory operation; paged-out messages are announced by the code that knows their summary."""
@@ -100,15 +102,6 @@ class Announcements:
         fault, self._fault = self._fault, None
         if fault is not None:
             raise fault
-
-    def __enter__(self) -> Announcements:
-        return self
-
-    def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._fault = error
-        return True
 
 
 QUESTION = re.compile(

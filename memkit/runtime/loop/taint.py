@@ -271,11 +271,8 @@ def _is_outside(message: Message) -> bool:
     """Return whether a message holds content from outside, rather than text composed under its influence."""
     if not message.get("taint"):
         return False
-    return message.get("name") == "memory" or (message.get("role") == "tool" and _holds_data(message))
-
-
-def _holds_data(message: Message) -> bool:
-    return OPENING.search(str(message.get("content") or "")) is not None
+    holds_data = OPENING.search(str(message.get("content") or "")) is not None
+    return message.get("name") == "memory" or (message.get("role") == "tool" and holds_data)
 
 
 def _emptied(message: Message) -> Message | None:

@@ -15,17 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from .books import Books
-from .bound import (
-    STOPPED,
-    Allowed,
-    AnsweredErrors,
-    BoundTool,
-    findings_data,
-    given_to,
-    named_step,
-    problems,
-    refusal,
-)
+from .bound import STOPPED, Allowed, AnsweredErrors, BoundTool, findings_data, given_to, named_step, problems, refusal
 from .consent import Consent, consent_in
 from .interface import (
     JSON,

@@ -207,7 +207,7 @@ class VirtualContextMemory:
             "core": ranked(query, "core", (f"{name}: {text}" for name, text in self.main.core.items() if text)),
             "messages": ranked_messages(query, "messages", self.main.messages),
             "recall": self._in_recall(query, k),
-            "archive": self._in_archive(query, k),
+            "archive": [] if self.archive is None else self._searched(query, k),
             "procedural": self._in_procedures(query, k),
         }
         return [Block(tier, tuple(found[:k])) for tier, found in tiers.items() if found]
@@ -289,22 +289,10 @@ class VirtualContextMemory:
         stored = ranked_messages(query, "recall", told)
         return sorted([*kept, *stored], key=lambda item: -item.score)
 
-    def _in_archive(self, query: str, k: int) -> list[Found]:
-        if self.archive is None:
-            return []
-        return self._searched(query, k)
-
     def _searched(self, query: str, k: int, **only: tuple[str, ...]) -> list[Found]:
         """Return what the archive finds with enough confidence to enter a prompt."""
         least = self.archive.settings.retrieval.min_confidence
-        hits = self.archive.search(
-            query,
-            user_id=self.user_id,
-            k=k,
-            min_confidence=least,
-            where=self,
-            **only,
-        ).hits
+        hits = self.archive.search(query, user_id=self.user_id, k=k, min_confidence=least, where=self, **only).hits
         return [Found("archive", hit.text, hit.score, hit.id, self._taint_of(hit.record)) for hit in hits]
 
     def _taint_of(self, record: Any) -> tuple[str, ...]:

@@ -184,14 +184,10 @@ def _turn(data: Any, index: int, *, last: bool) -> tuple[str, list[Block]]:
     blocks = read_content(data["content"], role, f"{place}.content")
     if not data["content"] and not (role == "assistant" and last) and "output_config" not in data:
         raise wrong(place, "all messages must have non-empty content except for the optional final assistant message")
-    if role == "assistant" and last and _ends_in_space(blocks):
+    final = blocks[-1] if blocks else None
+    if role == "assistant" and last and isinstance(final, str) and final != final.rstrip():
         raise wrong("messages", "final assistant content cannot end with trailing whitespace")
     return role, blocks
-
-
-def _ends_in_space(blocks: list[Block]) -> bool:
-    last = blocks[-1] if blocks else None
-    return isinstance(last, str) and last != last.rstrip()
 
 
 def _messages(role: str, blocks: list[Block]) -> Iterator[Message]:
@@ -298,7 +294,8 @@ def read_conversation(body: Any, version: str, *, counting: bool = False) -> Con
     stream = body.get("stream", False)
     if not isinstance(stream, bool):
         raise wrong("stream", "Input should be a valid boolean")
-    history = read_history(body.get("messages"), _system(body))
+    system = read_content(body.get("system") or "", "system", "system")
+    history = read_history(body.get("messages"), "\n".join(block for block in system if isinstance(block, str)))
     tools = _tools(body.get("tools"))
     _check_choice(body.get("tool_choice"), tools)
     _check_cached(body)
@@ -323,11 +320,6 @@ def _check_fields(body: Mapping[str, Any], version: str, *, counting: bool) -> N
 
 CLIENTS_OWN: Mapping[str, str] = {"memory_20250818": "memory"}
 """Tools that the vendor defines and the client runs, with their fixed names."""
-
-
-def _system(body: Mapping[str, Any]) -> str:
-    blocks = read_content(body.get("system") or "", "system", "system")
-    return "\n".join(block for block in blocks if isinstance(block, str))
 
 
 def _tools(listed: Any) -> tuple[str, ...]:

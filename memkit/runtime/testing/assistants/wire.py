@@ -63,8 +63,10 @@ class AssistantsV2(OpenAIWire):
         with self._lock:
             if kind == "assistants":
                 return Response(body=self._assistant(request, rest))
-            if not rest:
-                return Response(body=self._new_thread(request))
+            if not rest and request.method == "POST":
+                return Response(body=self._made_thread(request.body).body())
+        if not rest:
+            raise unknown_address(request)
         if rest == ["runs"]:
             return self._run_on_new_thread(request, play)
         return self._in_thread(request, rest, play)
@@ -93,11 +95,6 @@ class AssistantsV2(OpenAIWire):
         raise unknown_address(request)
 
     # --- threads and messages
-
-    def _new_thread(self, request: Request) -> dict[str, Any]:
-        if request.method != "POST":
-            raise unknown_address(request)
-        return self._made_thread(request.body).body()
 
     def _made_thread(self, body: Any) -> Thread:
         orders, metadata = read_thread(body)
