@@ -105,7 +105,10 @@ class PlanRuns:
         found: list[RunState] = []
         for name in self.names():
             try:
-                found.append(self._state(self._read(name)))
+                run = self._read(name)
+                course = self.course(run)
+                done = sum(record.status == DONE for record in course.records)
+                found.append(RunState(run, course.outcome, done, len(course.records)))
             except (StoreFault, PlanJournalError) as error:
                 left_out(str(error))
         # Names count seconds only, and runs of the same second have names in any order.
@@ -117,11 +120,6 @@ class PlanRuns:
         path = run.folder / JOURNAL
         course.follow(read_entries(path) if path.exists() else (), path)
         return course
-
-    def _state(self, run: RecordedPlanRun) -> RunState:
-        course = self.course(run)
-        done = sum(record.status == DONE for record in course.records)
-        return RunState(run, course.outcome, done, len(course.records))
 
     def _read(self, name: str) -> RecordedPlanRun:
         path = self._folder / name / ASKED

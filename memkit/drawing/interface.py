@@ -24,7 +24,8 @@ def to_svg(graph: Graph) -> str:
     legend = list(_legend(graph))
     top = _HEADER + (_LEGEND if legend else 0)
     across, down = layout.size
-    words = max(len(shown(graph.title)) * 9.6, len(one_line(graph.description)) * 6.6, _legend_width(graph))
+    key = sum(_legend_step(kind) for _, kind in used_kinds(graph))
+    words = max(len(shown(graph.title)) * 9.6, len(one_line(graph.description)) * 6.6, key)
     width, height = round(max(across, words) + 2 * _MARGIN), round(down + top + _MARGIN)
     title, description = one_line(graph.title), one_line(graph.description)
     return "\n".join(
@@ -122,10 +123,6 @@ def _legend(graph: Graph) -> Iterator[str]:
             f"{escape(shown(kind.name))}</text>"
         )
         left += _legend_step(kind)
-
-
-def _legend_width(graph: Graph) -> float:
-    return sum(_legend_step(kind) for _, kind in used_kinds(graph))
 
 
 def _legend_step(kind: NodeKind) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -205,20 +206,12 @@ def _without_cycles(graph: Graph) -> list[tuple[str, str]]:
 
 def _ranks(graph: Graph, forward: Iterable[tuple[str, str]]) -> dict[str, int]:
     """Return the layer of each node: one after the last of its predecessors'."""
-    leading: dict[str, int] = {node.id: 0 for node in graph.nodes}
-    following: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
+    before: dict[str, set[str]] = {node.id: set() for node in graph.nodes}
     for source, target in forward:
-        if source != target:
-            leading[target] += 1
-            following[source].append(target)
-    ranks = dict.fromkeys(leading, 0)
-    ready = [name for name, count in leading.items() if count == 0]
-    for name in ready:
-        for target in following[name]:
-            ranks[target] = max(ranks[target], ranks[name] + 1)
-            leading[target] -= 1
-            if leading[target] == 0:
-                ready.append(target)
+        before[target] |= {source} - {target}
+    ranks = dict.fromkeys(before, 0)
+    for name in TopologicalSorter(before).static_order():
+        ranks[name] = max((ranks[each] + 1 for each in before[name]), default=0)
     return ranks
 
 

@@ -10,10 +10,10 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from memkit.agent import Setting
 from memkit.equivalence.interface import Account, Part, Seen, TranscriptSide, TranscriptTurn, probed
@@ -417,23 +417,21 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """The variables of this process that a run needs; keys, proxies and homes are withheld."""
 
 
-class ProjectSide:
+class ProjectSide(AbstractContextManager["ProjectSide"]):
     """Answers each turn in a new process of the project, with the packages of this environment and no network."""
 
     def __init__(self, project: Path, store: Path) -> None:
         """Take the rendered ``project``, whose memory is in the folder ``store``."""
         self._project = project
         self._store = store
-        self._protocol = _protocol_of(project)
+        manifest = read_manifest(project)
+        self._protocol = target_now(manifest).answered(manifest.answers).protocols[0]
         self._home = tempfile.TemporaryDirectory(prefix="memkit-home-")
         # The project's own tests start it in this way: loaded once, and forked for each run.
         runtime = Path(self._home.name, "runtime")
         (wheel,) = (project / VENDOR).glob("*.whl")
         unpack(wheel.read_bytes(), runtime)
         self._processes = Processes(project, {**self._environment(), "PYTHONPATH": str(runtime)})
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._processes.close()
@@ -461,20 +459,13 @@ class ProjectSide:
         if code or refused:
             return {"failed": {"exit code": code, "told": told[-2000:] or printed[-2000:], "refused": refused}}
         data: Mapping[str, Any] = json.loads(printed)["data"]
-        asked = [request.conversation for request in server.requests if request.conversation is not None]
-        return {**data, "seen": probed(turn.probes, asked)}
+        return {**data, "seen": probed(turn.probes, server.asked)}
 
 
 def _line(turn: TranscriptTurn, session: str) -> list[str]:
     user = ["--user", turn.user] if turn.user is not None else []
     consent = ["--consent"] if turn.consents else []
     return ["-p", turn.text, "--json", "--session", session, *user, *consent]
-
-
-def _protocol_of(project: Path) -> str:
-    """Return the protocol between the project and its model, from its own manifest."""
-    manifest = read_manifest(project)
-    return target_now(manifest).answered(manifest.answers).protocols[0]
 
 
 _ABSENT = "nothing"

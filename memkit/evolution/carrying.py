@@ -6,12 +6,12 @@ import ast
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from memkit.evolution.account import account_of, failures_of
 from memkit.evolution.answers import RecordedAnswers, RecordingProposer, open_proposers
@@ -19,7 +19,7 @@ from memkit.evolution.elsewhere import Elsewhere, RemoteEvaluator, confining, sa
 from memkit.evolution.files import JudgedProgram, RunChanged
 from memkit.evolution.folder import RunFolder
 from memkit.evolution.judging import Judging
-from memkit.evolution.record import Checkpoint, EvolutionSettings, FoundCheckpoint, RunRecord
+from memkit.evolution.record import Checkpoint, EvolutionSettings, FoundCheckpoint, RunRecord, write_record
 from memkit.evolution.task import EvolutionTask
 from memkit.llm.providers import StoreModels
 from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, Generation, Individual, Score, SearchSettings
@@ -33,7 +33,7 @@ EXPRESSION = "program"
 """The name under which the evaluator finds the function of a file that is one lambda expression and nothing else."""
 
 
-class Workshop:
+class Workshop(AbstractContextManager["Workshop"]):
     """Owns what a run needs besides its folder, for the duration of a block."""
 
     def __init__(
@@ -56,7 +56,8 @@ class Workshop:
         self._task, self._settings = task, settings
         self._stack = ExitStack()
         try:
-            proposers = [_recorded(each, answers, settings.budget) for each in self._proposers(folder, models)]
+            opened = open_proposers(settings.providers, task, model=settings.model, folder=folder, models=models)
+            proposers = [_recorded(each, answers, settings.budget) for each in opened]
             self._sandbox = (
                 None if settings.unsafe else self._stack.enter_context(sandbox_of(*confining(settings)[:-1]))
             )
@@ -73,9 +74,6 @@ class Workshop:
         """Return the confinement in effect."""
         return UNCONFINED if self._sandbox is None else str(self._sandbox.report)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_exception: object) -> None:
         self._stack.close()
 
@@ -86,10 +84,6 @@ class Workshop:
             return isinstance(ast.parse(self._task.seed.strip(), mode="eval").body, ast.Lambda)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
-
-    def _proposers(self, folder: Path, models: StoreModels | None) -> list[PromptedProposer]:
-        settings = self._settings
-        return open_proposers(settings.providers, self._task, model=settings.model, folder=folder, models=models)
 
     def _judge(self) -> Judging:
         settings = self._settings
@@ -259,7 +253,8 @@ class Evolution:
         stopped = self._searcher.stopped or self._spent(generation.number)
         individuals = self._searcher.drain()
         self._folder.require_record()
-        self._folder.texts.write(generation.number, _texts(individuals))
+        texts = {each.id: each.program for each in individuals if isinstance(each.program, str)}
+        self._folder.texts.write(generation.number, texts)
         size = self._folder.individuals.append(map(_judged, individuals), at=before.journal_bytes if before else 0)
         state = self._searcher.state()
         checkpoint = Checkpoint(
@@ -291,10 +286,6 @@ class Evolution:
             now.seconds,
             self._answers.spent,
         )
-
-
-def _texts(individuals: Iterable[Individual]) -> dict[str, str]:
-    return {each.id: each.program for each in individuals if isinstance(each.program, str)}
 
 
 def _judged(individual: Individual) -> JudgedProgram:
@@ -367,7 +358,7 @@ def carry_on(
                 f"The run {record.name} cannot continue with this task. {problem} Start a new run."
             ) from None
     if record != folder.record:
-        folder.write_record(record)
+        write_record(folder.path, record)
     try:
         stopped = evolution.run(stopped=_still(found.checkpoint, record))
     except KeyboardInterrupt:  # within a generation, which is lost; the folder holds the previous one

@@ -41,10 +41,6 @@ class RunFolder:
         except FileNotFoundError:
             raise NotFound(f"{self.path} is not a run: it has no {RECORD}.", path=str(self.path)) from None
 
-    def write_record(self, record: RunRecord) -> None:
-        """Replace the record."""
-        write_record(self.path, record)
-
     def require_record(self) -> None:
         """Raise ``RunFault`` if the run has been removed: writing into the remains would not make a run."""
         if not (self.path / RECORD).exists():
@@ -79,7 +75,7 @@ class RunFolder:
                 copy.write_bytes(content)
         except OSError as error:
             raise RunFault(f"{self.path} cannot be written: {error.strerror}.", path=str(self.path)) from None
-        self.write_record(record)
+        write_record(self.path, record)
 
     @contextmanager
     def held(self) -> Iterator[None]:

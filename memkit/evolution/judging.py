@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from memkit.errors import UsageError
 from memkit.evolution.elsewhere import RemoteEvaluator
@@ -57,7 +58,8 @@ def _read(name: str, value: Any) -> tuple[float | None, str]:
     if not _is_number(value):
         return None, f"{name} is {value!r:.60}, not a number"
     if not _is_finite(value):
-        return None, f"{name} is {_short(value)}, not a finite number"
+        shown = "a whole number beyond every float" if isinstance(value, int) else repr(value)
+        return None, f"{name} is {shown}, not a finite number"
     return float(value), ""
 
 
@@ -70,10 +72,6 @@ def _is_finite(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:  # a whole number too large for a float
         return False
-
-
-def _short(value: float) -> str:
-    return "a whole number beyond every float" if isinstance(value, int) else repr(value)
 
 
 def finite(metrics: Mapping[str, Any]) -> dict[str, float]:
@@ -104,7 +102,7 @@ class Judged:
 
 
 @dataclass
-class Judging:
+class Judging(AbstractContextManager["Judging"]):
     """Judges the programs of one task: a fitness for the search, and the check of any new best program.
 
     Threads may share one. Use as a context::
@@ -204,9 +202,6 @@ class Judging:
         """End the evaluator."""
         self._evaluator.close()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
@@ -261,7 +256,10 @@ class Judging:
 
 def _artifacts(found: Evaluation) -> dict[str, str]:
     """Return the texts about an evaluation."""
-    texts = {str(name): _as_text(value) for name, value in found.artifacts.items()}
+    texts = {
+        str(name): value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+        for name, value in found.artifacts.items()
+    }
     if found.printed.strip():
         texts["printed"] = found.printed
     if found.failure is not None and found.failure.kind != "evaluator":  # models must not read how it judges
@@ -275,10 +273,6 @@ def _artifacts(found: Evaluation) -> dict[str, str]:
 def _everywhere_alike(text: str) -> str:
     """Return a text without the path that an evaluation was given, which is different each time."""
     return _NUMBERED.sub("program", _PLACE.sub("", text))
-
-
-def _as_text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _same(one: float | None, other: float | None) -> bool:

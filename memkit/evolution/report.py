@@ -120,10 +120,9 @@ def lineage_graph(steps: Sequence[LineageStep]) -> Graph:
     """Return the ancestors of a program as a graph; if there are too many, the first and the newest are kept."""
     kept = steps if len(steps) <= MOST_ANCESTORS else [steps[0], *steps[1 - MOST_ANCESTORS :]]
     ids = {step.judged.id for step in kept}
-    best = steps[-1].judged.id if steps else ""
     return Graph(
         "From the seed to the best",
-        tuple(GraphNode(each.judged.id, _label(each), _kind(each, best), _note(each)) for each in kept),
+        tuple(_node(each, is_best=each is steps[-1]) for each in kept),
         tuple(
             Edge(parent, each.judged.id)
             for each in kept
@@ -139,19 +138,13 @@ def lineage_graph(steps: Sequence[LineageStep]) -> Graph:
     )
 
 
-def _label(step: LineageStep) -> str:
-    score = "no score" if step.judged.score is None else f"{step.judged.score:.6g}"
-    return score if step.change is None else f"{score} ({step.change:+.3g})"
-
-
-def _note(step: LineageStep) -> str:
-    return f"{step.judged.id[:SHORT]} {step.judged.operation}, generation {step.judged.generation}"
-
-
-def _kind(step: LineageStep, best: str) -> str:
-    if step.judged.id == best:
-        return "best"
-    return "model" if step.judged.operation.startswith("model:") else "own"
+def _node(step: LineageStep, *, is_best: bool) -> GraphNode:
+    judged = step.judged
+    score = "no score" if judged.score is None else f"{judged.score:.6g}"
+    label = score if step.change is None else f"{score} ({step.change:+.3g})"
+    kind = "best" if is_best else "model" if judged.operation.startswith("model:") else "own"
+    note = f"{judged.id[:SHORT]} {judged.operation}, generation {judged.generation}"
+    return GraphNode(judged.id, label, kind, note)
 
 
 def archive_map(archive: Mapping[str, Any], *, minimize: bool) -> Map:
