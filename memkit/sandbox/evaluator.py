@@ -15,9 +15,10 @@ import sys
 import threading
 import time
 import weakref
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import one_line
@@ -53,7 +54,7 @@ _KEPT = 32 * 1024
 _KILLED = 5.0
 
 
-class Evaluator:
+class Evaluator(AbstractContextManager["Evaluator"]):
     """An evaluator file, imported once; each evaluation is a process group with a time limit. Threads may share one."""
 
     def __init__(self, file: Path, sandbox: Sandbox | None, *, start: float = 60.0) -> None:
@@ -144,9 +145,6 @@ class Evaluator:
         """End the evaluator and all evaluations in progress."""
         self._host.close()
         self._finish()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_exception: object) -> None:
         self.close()

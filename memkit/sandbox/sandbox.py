@@ -11,9 +11,10 @@ import sysconfig
 import tempfile
 import time
 import weakref
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import one_line
@@ -35,7 +36,7 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NU
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", **dict.fromkeys(_ONE_THREAD, "1")}
 
 
-class Sandbox:
+class Sandbox(AbstractContextManager["Sandbox"]):
     """Confines programs by the kernel's means; many threads may use one sandbox.
 
     >>> with Sandbox() as sandbox, sandbox.open("def double(x): return 2 * x") as program:  # doctest: +SKIP
@@ -158,9 +159,6 @@ class Sandbox:
     def close(self) -> None:
         """End every program, and the fork server."""
         self._finish()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_exception: object) -> None:
         self.close()

@@ -10,8 +10,9 @@ import struct
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from .codec import Ended, Late, Malformed, NotPlain, TooLarge, framed, receive, send
 from .forking import END, GREETING
@@ -141,7 +142,7 @@ class CallLine:
             self.leash = -1
 
 
-class SandboxedProgram:
+class SandboxedProgram(AbstractContextManager["SandboxedProgram"]):
     """A program in a confined process; one call at a time.
 
     ``failure`` says why there is no program any more, or never was; each call then returns it.
@@ -263,9 +264,6 @@ class SandboxedProgram:
         if self._line is not None:
             self._line.close()
             self._line = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_exception: object) -> None:
         self.close()

@@ -75,7 +75,7 @@ def _writer_for(value: Any) -> Callable[[bytearray, Any, int], None]:
         if type(value) is numpy.ndarray:
             return _write_array
         if isinstance(value, numpy.generic) and value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
-            return _write_number
+            return lambda out, number, depth: _write(out, number.item(), depth)
     for base in (dict, list, tuple, str, int, float):
         if issubclass(type(value), base):  # an object's claim about its class need not be true
             return _WRITERS[base]
@@ -92,14 +92,6 @@ def named(value: Any) -> str:
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
-def _write_none(out: bytearray, _value: Any, _depth: int) -> None:
-    out += b"N"
-
-
-def _write_bool(out: bytearray, value: Any, _depth: int) -> None:
-    out += b"T" if value else b"F"
-
-
 def _write_int(out: bytearray, value: Any, _depth: int) -> None:
     value = int.__index__(value)
     if -(1 << 63) <= value < 1 << 63:
@@ -111,28 +103,12 @@ def _write_int(out: bytearray, value: Any, _depth: int) -> None:
     out += b"I" + _SIZE.pack(size) + value.to_bytes(size, "little", signed=True)
 
 
-def _write_float(out: bytearray, value: Any, _depth: int) -> None:
-    out += b"d" + _FLOAT.pack(value)
-
-
 def _write_text(out: bytearray, value: Any, _depth: int) -> None:
     try:
         data = str.encode(value, "utf-8")
     except UnicodeEncodeError:
         raise NotPlain("text with half of a surrogate pair cannot be forwarded") from None
     out += b"s" + _SIZE.pack(len(data)) + data
-
-
-def _write_bytes(out: bytearray, value: Any, _depth: int) -> None:
-    out += b"b" + _SIZE.pack(len(value)) + value
-
-
-def _write_list(out: bytearray, value: Any, depth: int) -> None:
-    _write_items(out, list(list.__iter__(value)), depth, b"lDQ")
-
-
-def _write_tuple(out: bytearray, value: Any, depth: int) -> None:
-    _write_items(out, list(tuple.__iter__(value)), depth, b"tER")
 
 
 def _write_items(out: bytearray, items: list[Any], depth: int, tags: bytes) -> None:
@@ -164,10 +140,6 @@ def _write_dict(out: bytearray, value: Any, depth: int) -> None:
         _write(out, item, depth + 1)
 
 
-def _write_number(out: bytearray, value: Any, depth: int) -> None:
-    _write(out, value.item(), depth)
-
-
 def _write_array(out: bytearray, value: Any, _depth: int) -> None:
     dtype = value.dtype.newbyteorder("<")
     name = dtype.str[1:].replace("b", "?")
@@ -181,14 +153,14 @@ def _write_array(out: bytearray, value: Any, _depth: int) -> None:
 
 
 _WRITERS: dict[type, Callable[[bytearray, Any, int], None]] = {
-    type(None): _write_none,
-    bool: _write_bool,
+    type(None): lambda out, _value, _depth: out.extend(b"N"),
+    bool: lambda out, value, _depth: out.extend(b"T" if value else b"F"),
     int: _write_int,
-    float: _write_float,
+    float: lambda out, value, _depth: out.extend(b"d" + _FLOAT.pack(value)),
     str: _write_text,
-    bytes: _write_bytes,
-    list: _write_list,
-    tuple: _write_tuple,
+    bytes: lambda out, value, _depth: out.extend(b"b" + _SIZE.pack(len(value)) + value),
+    list: lambda out, value, depth: _write_items(out, list(list.__iter__(value)), depth, b"lDQ"),
+    tuple: lambda out, value, depth: _write_items(out, list(tuple.__iter__(value)), depth, b"tER"),
     dict: _write_dict,
 }
 

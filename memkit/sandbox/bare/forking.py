@@ -103,8 +103,8 @@ class ForkServer:
                 self._reap()
             elif descriptor == self._listener.fileno():
                 self._accept()
-            elif leashes[descriptor] in self._leashes:
-                self._kill(leashes[descriptor])
+            elif (child := leashes[descriptor]) in self._leashes:
+                self._bury(*self._end(child))
         return True
 
     def _accept(self) -> None:
@@ -200,9 +200,6 @@ class ForkServer:
             os.closerange(start, descriptor)
             start = descriptor + 1
         os.closerange(start, os.sysconf("SC_OPEN_MAX"))
-
-    def _kill(self, child: int) -> None:
-        self._bury(*self._end(child))
 
     def _end(self, child: int) -> tuple[int, int, object]:
         """Kill a process, and its group if it leads one; return its result."""
