@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.output import Front, memkit_command, require_person, user_option
+from memkit.cli.output import FILE, Front, memkit_command, require_person, user_option
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import counted, one_line
 
@@ -17,7 +17,7 @@ NAMED = 5
 @memkit_command("export")
 @user_option
 @click.option("--agents-md", is_flag=True, help="Maintain the part between memkit's marks in AGENTS.md or CLAUDE.md.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Maintain FILE instead.")
+@click.option("--out", type=FILE, metavar="FILE", help="Maintain FILE instead.")
 @click.option("--mine", is_flag=True, help="The edits made there are your own words.")
 def export(front: Front, user: str | None, agents_md: bool, out: Path | None, mine: bool) -> None:
     """Write live constraints, preferences and skills for other agents, and bring back edits made there.

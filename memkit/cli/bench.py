@@ -9,7 +9,17 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, MemkitGroup, SuggestingChoice, User, diagnostic, memkit_command
+from memkit.cli.output import (
+    FILE,
+    PLACE,
+    READABLE_FILE,
+    Front,
+    MemkitGroup,
+    SuggestingChoice,
+    User,
+    diagnostic,
+    memkit_command,
+)
 from memkit.runtime.host.terminal import is_able_terminal, one_line
 
 MODES = (
@@ -43,10 +53,10 @@ def bench() -> None:
 
 
 @bench.command("retrieval")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=READABLE_FILE)
 @click.option("--mode", "modes", type=SuggestingChoice(MODES), multiple=True, help="Only this mode; may be repeated.")
 @click.option("--k", "ks", type=Sizes(), default=(5, 10), show_default="5,10", help="How many results count as found.")
-@click.option("--vectors", "model", type=click.Path(path_type=Path), metavar="FOLDER", help="Also by this local model.")
+@click.option("--vectors", "model", type=PLACE, metavar="FOLDER", help="Also by this local model.")
 def retrieval(front: Front, file: Path, modes: tuple[str, ...], ks: tuple[int, ...], model: Path | None) -> None:
     """Report recall@k and MRR of each search mode on FILE: LoCoMo, LongMemEval, or JSON lines of your own."""
     from memkit.use_cases.bench_retrieval import bench_retrieval
@@ -96,12 +106,10 @@ def _lines(data: dict[str, Any]) -> list[str]:
 
 
 @memkit_command("eval")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=READABLE_FILE)
 @click.option("-k", "count", type=click.IntRange(1, 1000), default=5, show_default=True, help="Results that count.")
 @click.option("--user", type=User(), help="Whose memory a line searches that names no user.")
-@click.option(
-    "--course", type=click.Path(dir_okay=False, path_type=Path), help="Append the score here and show its history."
-)
+@click.option("--course", type=FILE, help="Append the score here and show its history.")
 def evaluate(front: Front, file: Path, count: int, user: str | None, course: Path | None) -> None:
     """Ask memory the questions of FILE and say which of the expected records it finds; exit 1 if any is missing.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, memkit_command
+from memkit.cli.output import FOLDER, Front, memkit_command
 from memkit.errors import EnvironmentFault
 from memkit.runtime.host.terminal import harmless
 from memkit.use_cases.show_tour import show_tour
@@ -25,9 +25,7 @@ What to try next
 
 
 @memkit_command("demo")
-@click.option(
-    "--keep", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Run in DIR and keep the result."
-)
+@click.option("--keep", type=FOLDER, metavar="DIR", help="Run in DIR and keep the result.")
 def demo(front: Front, keep: Path | None) -> None:
     """Show the whole tour in a temporary directory, with no key and no server."""
     if keep is not None:

@@ -11,7 +11,7 @@ import click
 
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.file_history import answer_commit, answer_rollback, bump_option, history_command, note_option
-from memkit.cli.output import Diagnostic, Front, KnownName, diagnostic, memkit_command
+from memkit.cli.output import FILE, Diagnostic, Front, KnownName, diagnostic, memkit_command
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import counted, one_line, tainted
@@ -221,18 +221,14 @@ def rollback(front: Front, name: str, version: str) -> None:
     answer_rollback(front, root, roll_back(root, DOMAIN, name, version, accept=partial(accept_domain, root)))
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _DRAWING = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 
 
 @memkit_command("convert")
 @click.argument("source", metavar="FILE|NAME")
-@click.argument("target", type=_FILE)
+@click.argument("target", type=FILE)
 @click.option(
-    "--domain",
-    type=KnownName("domain"),
-    metavar="FILE|NAME",
-    help="Convert a file with a problem of this domain.",
+    "--domain", type=KnownName("domain"), metavar="FILE|NAME", help="Convert a file with a problem of this domain."
 )
 @click.option("--force", is_flag=True, help="Replace TARGET if it exists.")
 def convert(front: Front, source: str, target: Path, domain: str | None, force: bool) -> None:

@@ -19,7 +19,7 @@ from click.core import ParameterSource
 
 from memkit.cli.display import ListCell, ListRow, Meaning
 from memkit.cli.first_words import FirstWordsCommand
-from memkit.cli.output import Diagnostic, Front, diagnostic, memkit_command, suggestion, with_trust
+from memkit.cli.output import FILE, FOLDER, PLACE, Diagnostic, Front, diagnostic, memkit_command, suggestion, with_trust
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
 from memkit.evolution.account import SHORT, EvolutionAccount, Status, status_of
@@ -56,7 +56,6 @@ POSITIVE = Positive()
 
 
 RUN_OPTION_HINT = f"its name, its folder, or '{LATEST}'"
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _REASONS = 10
 _run = click.argument("run", default=LATEST)
 
@@ -74,7 +73,7 @@ def status(front: Front, run: str) -> None:
 
 @memkit_command("best")
 @_run
-@click.option("--out", type=_FILE, help="Also write the program there.")
+@click.option("--out", type=FILE, help="Also write the program there.")
 def best(front: Front, run: str, out: Path | None) -> None:
     """Print the best program of RUN (the latest, unless named)."""
     account = read_evolution(run, root=store_if_any(front))
@@ -114,7 +113,7 @@ def lineage(front: Front, run: str, id: str) -> None:
 
 @memkit_command("report")
 @_run
-@click.option("--out", type=_FILE, help="Where to write it (default: report.html in the run's folder).")
+@click.option("--out", type=FILE, help="Where to write it (default: report.html in the run's folder).")
 def report(front: Front, run: str, out: Path | None) -> None:
     """Write RUN (the latest, unless named) as one self-contained HTML page."""
     path = report_evolution(run, out, root=store_if_any(front))
@@ -220,12 +219,8 @@ class Price(click.ParamType[tuple[float, float]]):
 
 
 @memkit_command("evolve", cls=EvolveCommand)
-@click.argument("program", required=False, type=click.Path(path_type=Path), metavar="[PROGRAM|TASK_FOLDER]")
-@click.option(
-    "--evaluator",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File with evaluate(path); evaluator.py in a task folder.",
-)
+@click.argument("program", required=False, type=PLACE, metavar="[PROGRAM|TASK_FOLDER]")
+@click.option("--evaluator", type=FILE, help="File with evaluate(path); evaluator.py in a task folder.")
 @click.option("--generations", type=click.IntRange(1, 1_000_000), help="Generations of the whole run (50).")
 @click.option("--population", type=click.IntRange(2, 100_000), help="Programs evaluated per generation (30).")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of the random numbers (0).")
@@ -260,16 +255,11 @@ class Price(click.ParamType[tuple[float, float]]):
 @click.option(
     "--max-tokens", type=click.IntRange(1), metavar="N", help="Stop once models have read and written N tokens."
 )
-@click.option(
-    "--max-cost",
-    type=POSITIVE,
-    metavar="X",
-    help="Stop once models have cost this much; needs --price.",
-)
+@click.option("--max-cost", type=POSITIVE, metavar="X", help="Stop once models have cost this much; needs --price.")
 @click.option("--price", type=Price(), help="Cost of a million tokens, read and written.")
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="The run's folder (default: evolve/ in this clone's state, else memkit-runs/).",
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from memkit.cli.output import Front, SuggestingChoice, command_name, envelope, memkit_command
+from memkit.cli.output import FILE, Front, SuggestingChoice, command_name, envelope, memkit_command
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.testing import PROTOCOLS, FakeServer, LoggedRequest, ScriptError
@@ -19,9 +19,7 @@ from memkit.use_cases.serve_fake_llm import serve_fake_llm
 @click.option(
     "--protocol", type=SuggestingChoice(list(PROTOCOLS)), default="chat", show_default=True, help="The protocol."
 )
-@click.option(
-    "--script", required=True, type=click.Path(dir_okay=False, path_type=Path), help="YAML or JSON: answers, or rules."
-)
+@click.option("--script", required=True, type=FILE, help="YAML or JSON: answers, or rules.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on (default: a free one).")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def fake_llm(front: Front, protocol: str, script: Path, port: int, command: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.display import ListCell, ListRow, Meaning
-from memkit.cli.output import Diagnostic, Front, KnownName, SuggestingChoice, diagnostic, memkit_command
+from memkit.cli.output import PLACE, Diagnostic, Front, KnownName, SuggestingChoice, diagnostic, memkit_command
 from memkit.errors import UsageError
 from memkit.store.layout import find_store
 
@@ -30,7 +30,7 @@ _FORMATS = {
 
 
 @memkit_command("lint")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=PLACE)
 @click.option(
     "--output-format",
     "form",
@@ -45,10 +45,7 @@ _FORMATS = {
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also those that a person must review.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option(
-    "--baseline",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Omit the findings of an earlier report (--output-format json).",
+    "--baseline", type=PLACE, metavar="FILE", help="Omit the findings of an earlier report (--output-format json)."
 )
 @click.option("--update-baseline", is_flag=True, help="Remove fixed findings from the baseline; none is ever added.")
 @click.option("--since", default="", metavar="COMMIT", help="Compare versions with COMMIT instead of the last commit.")

@@ -553,6 +553,12 @@ def offered(incomplete: str, known: Callable[[], Iterable[tuple[str, str]]]) -> 
     return [CompletionItem(name, help=one_line(names[name], 60)) for name in fitting]
 
 
+FILE = click.Path(dir_okay=False, path_type=Path)
+READABLE_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+PLACE = click.Path(path_type=Path)
+"""A file, which may have to be made; one that exists; a folder; and either of them."""
+
 user_option = click.option("--user", type=User(), help="Whose memory it is (default: MEMKIT_USER, then memkit.yaml).")
 agent_option = click.option(
     "--agent", type=User(), metavar="NAME", help="Which of the user's agents (default: the unnamed one)."

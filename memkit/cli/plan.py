@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from memkit.cli.first_words import FirstWordsCommand, misspelt
-from memkit.cli.output import Front, KnownName, SuggestingChoice, memkit_command
+from memkit.cli.output import FILE, Front, KnownName, SuggestingChoice, memkit_command
 from memkit.cli.plan_options import (
-    FILE,
     Drawings,
     Wish,
     draw,

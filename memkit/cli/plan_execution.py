@@ -13,6 +13,7 @@ import click
 from memkit.cli.approval import Approvals
 from memkit.cli.display import SIGNS, ListCell, ListRow
 from memkit.cli.output import (
+    FOLDER,
     Diagnostic,
     Front,
     SuggestingChoice,
@@ -83,7 +84,7 @@ def _print(front: Front, wish: Wish, done: CarriedOut, explained: Planned | None
 
 
 @memkit_command("runs")
-@click.option("--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="The folder of runs.")
+@click.option("--run-dir", type=FOLDER, metavar="DIR", help="The folder of runs.")
 @tail_option
 def runs(front: Front, run_dir: Path | None, tail: int | None) -> None:
     """List the runs of plans on this machine, and how far each came."""

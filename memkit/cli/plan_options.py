@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from memkit.cli.output import Diagnostic, Front, SuggestingChoice, diagnostic, read_pairs, user_option
+from memkit.cli.output import FILE, FOLDER, Diagnostic, Front, SuggestingChoice, diagnostic, read_pairs, user_option
 from memkit.drawing.interface import Form
 from memkit.errors import UsageError
 from memkit.runtime.htn.core import Reason, Result
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Drawings = dict[Form, Path]
 """The requested files, by form."""
 
-FILE = click.Path(dir_okay=False, path_type=Path)
 _HELP: Mapping[Form, str] = {
     "svg": "Draw the decomposition tree as SVG.",
     "dot": "Draw it in Graphviz' DOT language.",
@@ -125,9 +124,7 @@ def execution_options(command: Callable[..., None]) -> Callable[..., None]:
             type=SuggestingChoice(["done", "failed"]),
             help="The outcome of the step at which the run was cut off.",
         ),
-        click.option(
-            "--run-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="The folder of runs."
-        ),
+        click.option("--run-dir", type=FOLDER, metavar="DIR", help="The folder of runs."),
         click.option(
             "--jsonl", is_flag=True, help="Print every event as a line of JSON, and the envelope as the last."
         ),

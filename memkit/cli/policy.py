@@ -17,6 +17,7 @@ from memkit.cli.file_history import (
     note_option,
 )
 from memkit.cli.output import (
+    FILE,
     Diagnostic,
     Front,
     KnownName,
@@ -228,7 +229,7 @@ _SAID = {
 
 @memkit_command("export")
 @click.option("--format", "form", type=SuggestingChoice(list(FORMATS)), required=True, help="The language to write.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file (default: standard output).")
+@click.option("--out", type=FILE, help="The file (default: standard output).")
 @click.option(
     "--losses",
     type=SuggestingChoice(list(LOSSES)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.display import ListCell, ListRow
-from memkit.cli.output import Diagnostic, Front, KnownName, diagnostic, memkit_command
+from memkit.cli.output import FILE, FOLDER, Diagnostic, Front, KnownName, diagnostic, memkit_command
 from memkit.errors import UsageError
 from memkit.runtime.guard.interface import EFFECTS
 from memkit.runtime.host.terminal import counted, one_line
@@ -110,7 +110,7 @@ _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 @click.argument("names", type=KnownName("policy"), nargs=-1)
 @click.option("--require-coverage", is_flag=True, help="Also fail if a clause, exception or effect is not reached.")
 @click.option("--mutate", is_flag=True, help="Change each policy slightly, and fail if no test notices.")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML to this file.")
+@click.option("--junit", type=FILE, help="Also write JUnit XML to this file.")
 def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: bool, junit: Path | None) -> None:
     """Run the tests of the policies (or those NAMED) and of their tables, and report what they do not reach."""
     from memkit.use_cases.policy_proofs import prove_policies
@@ -226,11 +226,7 @@ def _gaps(found: PolicyFile, proof: Proof, *, strict: bool) -> Iterator[Diagnost
 
 
 @memkit_command("conflicts")
-@click.option(
-    "--baseline",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Accept the findings of this file (a list of kind, policies and reason).",
-)
+@click.option("--baseline", type=FILE, help="Accept the findings of this file (a list of kind, policies and reason).")
 def conflicts(front: Front, baseline: Path | None) -> None:
     """Find policies that contradict or cover each other or never apply, each with a call that shows it.
 
@@ -302,7 +298,7 @@ def _diagnostics(found: PolicyConflicts) -> Iterator[Diagnostic]:
 @memkit_command("coverage")
 @click.option(
     "--corpus",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     help="One call per line: {tool, args, context?, category?, expect?} (default: the calls that memkit ships).",
 )
 def coverage(front: Front, corpus: Path | None) -> None:
@@ -365,14 +361,11 @@ def _count_row(name: str, numbers: Sequence[str], width: int) -> ListRow:
 _MOST_LISTED = 20
 
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
-
 @memkit_command("diff")
 @click.argument("span", metavar="[A..B]", required=False)
 @click.option("--replay", "replayed", is_flag=True, help="Also decide the calls of the audit log by both sets.")
-@click.option("--before", type=_FOLDER, help="A folder of policies to compare, instead of commits.")
-@click.option("--after", type=_FOLDER, help="The folder to compare it with.")
+@click.option("--before", type=FOLDER, help="A folder of policies to compare, instead of commits.")
+@click.option("--after", type=FOLDER, help="The folder to compare it with.")
 def diff(front: Front, span: str | None, replayed: bool, before: Path | None, after: Path | None) -> None:
     """Show which calls are decided differently, weakened hard policies first.
 

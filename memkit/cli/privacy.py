@@ -12,6 +12,8 @@ import click
 
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import (
+    PLACE,
+    READABLE_FILE,
     Front,
     MemkitGroup,
     User,
@@ -80,7 +82,7 @@ def _set(front: Front, user: str | None, *, granted: bool) -> None:
 PASSPHRASE = "MEMKIT_PASSPHRASE"
 passphrase_option = click.option(
     "--passphrase-file",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     metavar="FILE",
     help=f"Read the passphrase from the first line of FILE (else {PASSPHRASE}, else a prompt).",
 )
@@ -120,7 +122,7 @@ def _whether_here(found: KeyList) -> str:
 
 
 @key.command("export")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PLACE)
 @click.option("--user", type=User(), help="Only the key of this user, with that of the store.")
 @passphrase_option
 def export(front: Front, file: Path, user: str | None, passphrase_file: Path | None) -> None:
@@ -140,7 +142,7 @@ def export(front: Front, file: Path, user: str | None, passphrase_file: Path | N
 
 
 @key.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=READABLE_FILE)
 @passphrase_option
 def import_command(front: Front, file: Path, passphrase_file: Path | None) -> None:
     """Add the keys in FILE to those on this machine; no key is ever replaced by another."""

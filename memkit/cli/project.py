@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit import __version__
-from memkit.cli.output import Front, KnownName, SuggestingChoice, diagnostic, memkit_command, with_trust
+from memkit.cli.output import PLACE, Front, KnownName, SuggestingChoice, diagnostic, memkit_command, with_trust
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import shell_word
 
@@ -34,12 +34,7 @@ _KEY = re.compile(r"[a-z_][a-z0-9_]*")
     metavar="T",
     help="The SDK to render for; 'memkit targets' lists them.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="A new or empty folder (default: outputs/T of the store).",
-)
+@click.option("--out", type=PLACE, metavar="DIR", help="A new or empty folder (default: outputs/T of the store).")
 @click.option(
     "--data", "data", multiple=True, metavar="K=V", help="Answer a question of the template, such as model=NAME."
 )
@@ -87,7 +82,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 @memkit_command("update")
-@click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
+@click.argument("folder", required=False, metavar="[DIR]", type=PLACE)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
 @click.option("--check", is_flag=True, help="Like --dry-run, and exit 1 if anything is outdated.")
 @click.option("--undo", is_flag=True, help="Undo the last update.")
@@ -214,7 +209,7 @@ def _origin(target: Target) -> tuple[str, str]:
 
 
 @memkit_command("eject")
-@click.argument("folder", required=False, metavar="[DIR]", type=click.Path(path_type=Path))
+@click.argument("folder", required=False, metavar="[DIR]", type=PLACE)
 def eject(front: Front, folder: Path | None) -> None:
     """Put the runtime's sources into the generated project in DIR (default: the nearest one), instead of its wheel.
 

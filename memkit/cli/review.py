@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from memkit.cli.output import Diagnostic, Front, diagnostic, memkit_command
+from memkit.cli.output import FILE, Diagnostic, Front, diagnostic, memkit_command
 from memkit.errors import UsageError
 from memkit.review.interface import Difference, Review
 from memkit.review.text import difference_data, difference_lines, markdown, page, review_data, review_lines
@@ -48,7 +48,7 @@ SHOWN_ON_PAGE = 200
 @memkit_command("review")
 @click.argument("span", metavar="[A..B|A]", required=False)
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown for a comment on a pull request.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write one page to FILE.")
+@click.option("--html", type=FILE, metavar="FILE", help="Write one page to FILE.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show N changes of each file or user.")
 def review(front: Front, span: str | None, as_markdown: bool, html: Path | None, limit: int | None) -> None:
     """Show what to look at first in a change: changed verdicts and lint findings, and everything by meaning.

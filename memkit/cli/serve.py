@@ -18,6 +18,8 @@ import click
 
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import (
+    FILE,
+    FOLDER,
     Front,
     KnownName,
     MemkitGroup,
@@ -114,7 +116,7 @@ def _logged(front: Front, form: str | None) -> Callable[[Mapping[str, Any]], Non
 
 
 @memkit_command("page")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="The folder to write.")
+@click.option("--out", type=FOLDER, required=True, help="The folder to write.")
 @user_option
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Records, the newest.")
 def page(front: Front, out: Path, user: str | None, limit: int) -> None:
@@ -197,7 +199,7 @@ def mcp() -> None:
 @mcp.command("install")
 @click.option("--client", type=SuggestingChoice(list(CLIENTS)), required=True, help="Whose configuration to change.")
 @user_option
-@click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="The file (default: the client's own).")
+@click.option("--config", type=FILE, help="The file (default: the client's own).")
 @click.option("--remove", is_flag=True, help="Remove the entry.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 def install(front: Front, client: str, user: str | None, config: Path | None, remove: bool, dry_run: bool) -> None:

@@ -21,6 +21,9 @@ from memkit.cli.file_history import (
     note_option,
 )
 from memkit.cli.output import (
+    FILE,
+    FOLDER,
+    PLACE,
     Diagnostic,
     Front,
     KnownName,
@@ -255,7 +258,7 @@ _PROFILES = ("agentskills", "claude-code")
 @click.option(
     "--profile", type=SuggestingChoice(_PROFILES), default="agentskills", show_default=True, help="Whose fields."
 )
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder (default: outputs/skills).")
+@click.option("--out", type=FOLDER, help="The folder (default: outputs/skills).")
 @click.option("--force", is_flag=True, help="Replace a SKILL.md that holds another text.")
 def export(front: Front, name: str, profile: str, out: Path | None, force: bool) -> None:
     """Write the skill NAME as an agent skill, OUT/<name>/SKILL.md, with the files beside it."""
@@ -280,10 +283,8 @@ def export(front: Front, name: str, profile: str, out: Path | None, force: bool)
 
 
 @memkit_command("scan")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--keys", type=click.Path(dir_okay=False, path_type=Path), help="Require a signature by one of these keys (PEM)."
-)
+@click.argument("path", type=PLACE)
+@click.option("--keys", type=FILE, help="Require a signature by one of these keys (PEM).")
 def scan(front: Front, path: Path, keys: Path | None) -> None:
     """Scan the skill at PATH (a folder, an archive, a checkout, or a SKILL.md) for hostile content.
 
@@ -307,7 +308,7 @@ def scan(front: Front, path: Path, keys: Path | None) -> None:
 
 
 @memkit_command("import")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PLACE)
 @click.option("--as", "name", metavar="NAME", help="The skill's name (default: the one it states).")
 @click.option("--accept-findings", is_flag=True, help="Import it although something in it looks hostile.")
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")

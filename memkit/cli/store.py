@@ -15,6 +15,8 @@ import click
 from memkit.cli.display import ListCell, ListRow
 from memkit.cli.output import (
     MOST_SHOWN,
+    PLACE,
+    READABLE_FILE,
     Front,
     KnownName,
     MemkitGroup,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @memkit_command("init")
-@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="[DIR]", default=".", type=PLACE)
 @click.option("--name", help="The store's name (default: the folder's).")
 @click.option("--adopt", is_flag=True, help="Add only what is missing to an existing project.")
 @click.option("--dry-run", is_flag=True, help="Show the diff of existing files and list new ones; do nothing.")
@@ -102,7 +104,6 @@ def migrate(front: Front, dry_run: bool) -> None:
 
 # ``memkit git``: how git merges and shows memory.
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PLACE = click.Path(exists=True, path_type=Path)
 
 
@@ -132,9 +133,9 @@ def setup(front: Front, remove: bool, dry_run: bool) -> None:
 
 
 @git.command("merge-driver", hidden=True)
-@click.argument("base", type=click.Path(path_type=Path))
-@click.argument("ours", type=_FILE)
-@click.argument("theirs", type=_FILE)
+@click.argument("base", type=PLACE)
+@click.argument("ours", type=READABLE_FILE)
+@click.argument("theirs", type=READABLE_FILE)
 @click.argument("name")
 def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) -> None:
     """Merge THEIRS into OURS, for git: two versions of the shard or the file NAME; the exit code is 1 on a conflict."""
@@ -164,7 +165,7 @@ def _shown(value: object) -> str:
 
 
 @git.command("textconv", hidden=True)
-@click.argument("file", type=_FILE)
+@click.argument("file", type=READABLE_FILE)
 def textconv(front: Front, file: Path) -> None:
     """Print the shard FILE as sentences, one per line, for git; sealed text is opened if its key is here."""
     from memkit.store.shard_merge import as_it_is, readable
@@ -212,7 +213,7 @@ def doctor(front: Front, call: bool, deep: bool) -> None:
 @click.option("--yes", is_flag=True, help="Answer the question of --accept.")
 @click.option("--heads", type=_PLACE, metavar="DIR|FILE", help="Compare with a copy of archive/heads kept elsewhere.")
 @click.option("--since", metavar="COMMIT", help="Require that every later commit is signed, with --signers.")
-@click.option("--signers", type=_FILE, metavar="FILE", help="Allowed signers, as ssh-keygen reads them.")
+@click.option("--signers", type=READABLE_FILE, metavar="FILE", help="Allowed signers, as ssh-keygen reads them.")
 def fsck(
     front: Front, fix: bool, accept: bool, yes: bool, heads: Path | None, since: str | None, signers: Path | None
 ) -> None:

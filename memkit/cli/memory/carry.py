@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memkit.cli.output import (
+    FILE,
+    PLACE,
     Diagnostic,
     Front,
     SuggestingChoice,
@@ -58,7 +60,7 @@ SHOWN = 20
 
 @memkit_command("export")
 @user_option
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write FILE instead.")
+@click.option("--out", type=FILE, metavar="FILE", help="Write FILE instead.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def export(front: Front, user: str | None, out: Path | None, force: bool) -> None:
     """Write everything held on USER, one JSON object per line, to standard output or to a file only you can read."""
@@ -343,9 +345,7 @@ KINDS = {
 @memkit_command("erase")
 @click.option("--user", type=User(), required=True, help="Whose memory to erase.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Where the certificate goes, outside of git."
-)
+@click.option("--out", type=PLACE, metavar="FILE", help="Where the certificate goes, outside of git.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and change nothing.")
 @click.option("--redact", is_flag=True, help="Also replace what other files and their history quote of the user.")
 @click.option("--about", metavar="NAME", help="Only what USER's memory says of NAME, and what was drawn from it.")
