@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import signal
 import sys
@@ -19,7 +18,18 @@ from click.core import ParameterSource
 
 from memkit.cli.display import ListCell, ListRow, Meaning
 from memkit.cli.first_words import FirstWordsCommand
-from memkit.cli.output import FILE, FOLDER, PLACE, Diagnostic, Front, diagnostic, memkit_command, suggestion, with_trust
+from memkit.cli.output import (
+    FILE,
+    FOLDER,
+    PLACE,
+    POSITIVE,
+    Diagnostic,
+    Front,
+    diagnostic,
+    memkit_command,
+    suggestion,
+    with_trust,
+)
 from memkit.cli.store import store_if_any
 from memkit.errors import UsageError
 from memkit.evolution.account import SHORT, EvolutionAccount, Status, status_of
@@ -36,24 +46,6 @@ from memkit.use_cases.evolution import (
     report_evolution,
     resume_evolution,
 )
-
-
-class Positive(click.FloatRange):
-    """A finite number above 0."""
-
-    def __init__(self) -> None:
-        super().__init__(min=0, min_open=True)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; ``inf`` and ``nan``, which a range lets through, are bad usage."""
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return number
-
-
-POSITIVE = Positive()
-
 
 RUN_OPTION_HINT = f"its name, its folder, or '{LATEST}'"
 _REASONS = 10

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memkit.cli.output import Diagnostic, Front, KnownName, SuggestingChoice, diagnostic, memkit_command
+from memkit.cli.output import Diagnostic, Front, KnownName, SuggestingChoice, memkit_command
 from memkit.runtime.host.terminal import one_line
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def answer_trace(front: Front, name: str, trace: Trace) -> None:
         )
         for each in trace.revisions
     ]
-    findings = warn(front, "shallow", SHALLOW) if trace.is_shallow else []
+    findings = front.remark("shallow", SHALLOW) if trace.is_shallow else []
     front.answer({"name": name, "history": rows}, lines, diagnostics=findings)
 
 
@@ -94,14 +94,7 @@ def commit_findings(front: Front, root: Path) -> list[Diagnostic]:
     git = Git(root)
     findings = []
     if git.head_branch() is None and git.is_repository():
-        findings += warn(front, "detached", DETACHED)
+        findings += front.remark("detached", DETACHED)
     if (left_out := hooks_of(git)) and not Trust(root).holds():
-        findings += warn(front, "hooks_not_run", NO_HOOKS.format(", ".join(left_out)))
+        findings += front.remark("hooks_not_run", NO_HOOKS.format(", ".join(left_out)))
     return findings
-
-
-def warn(front: Front, code: str, message: str) -> list[Diagnostic]:
-    """Print a warning, and return it as findings for the envelope."""
-    if not front.json:
-        front.note(message)
-    return [diagnostic(code, message, severity="warning")]

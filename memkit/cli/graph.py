@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from memkit.cli.output import Date, Front, MemkitGroup, User, words_argument
 from memkit.errors import UsageError
-
-if TYPE_CHECKING:
-    from memkit.use_cases.relations import GraphQuestion
+from memkit.use_cases.relations import GraphQuestion, look_at_relations, relation_drawing, relation_lines
 
 user_option = click.option("--user", type=User(), help="Whose memory (default: the store's user, else everybody's).")
 as_of_option = click.option("--as-of", type=Date(), metavar="DATE", help="What was true on this date.")
@@ -30,8 +26,6 @@ def graph() -> None:
 @mermaid_option
 def show(front: Front, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
     """Show every relation in memory: between whom, of which kind, from when to when, and in which record."""
-    from memkit.use_cases.relations import GraphQuestion
-
     _answer(front, user, GraphQuestion(as_of=as_of), svg=svg, mermaid=mermaid)
 
 
@@ -44,8 +38,6 @@ def show(front: Front, user: str | None, as_of: str | None, svg: bool, mermaid: 
 @mermaid_option
 def around(front: Front, name: str, steps: int, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
     """Show what is related to NAME, such as Anna or "my sister"."""
-    from memkit.use_cases.relations import GraphQuestion
-
     _answer(front, user, GraphQuestion(around=name, steps=steps, as_of=as_of), svg=svg, mermaid=mermaid)
 
 
@@ -58,14 +50,10 @@ def around(front: Front, name: str, steps: int, user: str | None, as_of: str | N
 @mermaid_option
 def path(front: Front, start: str, goal: str, user: str | None, as_of: str | None, svg: bool, mermaid: bool) -> None:
     """Show the shortest path from one NAME to another."""
-    from memkit.use_cases.relations import GraphQuestion
-
     _answer(front, user, GraphQuestion(between=(start, goal), as_of=as_of), svg=svg, mermaid=mermaid)
 
 
 def _answer(front: Front, user: str | None, question: GraphQuestion, *, svg: bool, mermaid: bool) -> None:
-    from memkit.use_cases.relations import look_at_relations, relation_drawing, relation_lines
-
     if svg and mermaid:
         raise UsageError("Only one drawing can be printed: give --svg or --mermaid.")
     if (svg or mermaid) and front.json:

@@ -201,10 +201,7 @@ class Front:
         hint = self.nearest_user(user, archive)
         if not hint:
             return []
-        message = f"Nothing is stored of {one_line(str(user), 40)!r}.{hint}"
-        if not self.json:
-            self.note(message)
-        return [diagnostic("unknown-user", message, severity="info")]
+        return self.remark("unknown-user", f"Nothing is stored of {one_line(str(user), 40)!r}.{hint}", severity="info")
 
     def nearest_user(self, user: str | None, archive: ArchiveReader | None = None) -> str:
         """Return `` Did you mean '…'?`` for a user without data whose name resembles another one."""
@@ -227,6 +224,12 @@ class Front:
             from memkit.cli.display import spoken
 
             click.echo(spoken(harmless(message), sys.stderr), err=True)
+
+    def remark(self, code: str, *messages: str, severity: str = "warning", path: str | None = None) -> list[Diagnostic]:
+        """Print remarks for the person, unless ``--json`` prints them, and return them as findings."""
+        for message in messages if not self.json else ():
+            self.note(message)
+        return [diagnostic(code, message, severity=severity, path=path) for message in messages]
 
     @property
     def interactive(self) -> bool:
@@ -791,21 +794,23 @@ class Date(click.ParamType[str]):
         return value
 
 
-class Share(click.FloatRange):
-    """A number from 0 to 1."""
+class FiniteRange(click.FloatRange):
+    """A range of finite numbers; ``told`` says of which."""
 
-    def __init__(self) -> None:
-        super().__init__(0.0, 1.0)
+    def __init__(self, told: str, **bounds: Any) -> None:
+        super().__init__(**bounds)
+        self._told = told
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; ``nan``, which no range includes or excludes, is bad usage."""
+        """Return the number; ``inf`` and ``nan``, which a range may let through, are bad usage."""
         number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
-            self.fail(f"{value} is not a number from 0 to 1.", param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not {self._told}.", param, ctx)
         return number
 
 
-UNIT = Share()
+UNIT = FiniteRange("a number from 0 to 1", min=0.0, max=1.0)
+POSITIVE = FiniteRange("a finite number", min=0, min_open=True)
 owner_option = click.option("--user", type=User(), help="Whose record it is; another user's id is not found.")
 at_option = click.option("--at", metavar="COMMIT", help="What was believed at this commit.")
 reason_option = click.option("--reason", default="", help="Why; kept in the record's history.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memkit.policies.files import PolicyFile
     from memkit.policies.mutation import Mutant, MutationReport
     from memkit.policies.proving import SetProof, TableResult
-    from memkit.policies.verdict_diff import PolicySet, Replay, VerdictChange
+    from memkit.policies.verdict_diff import PolicySet, VerdictChange
     from memkit.runtime.guard.proof import CoveredPart, Proof, TestResult
     from memkit.use_cases.policy_proofs import CoveredCall, PolicyComparison, PolicyConflicts
 
@@ -113,30 +113,18 @@ _PLURALS = {"clause": "clauses", "exception": "exceptions", "effect": "effects"}
 @click.option("--junit", type=FILE, help="Also write JUnit XML to this file.")
 def test(front: Front, names: tuple[str, ...], require_coverage: bool, mutate: bool, junit: Path | None) -> None:
     """Run the tests of the policies (or those NAMED) and of their tables, and report what they do not reach."""
-    from memkit.use_cases.policy_proofs import prove_policies
+    from memkit.use_cases.policy_proofs import mutate_policies, prove_policies, write_junit
 
     proof = prove_policies(front.root, names)
-    mutations = _mutations(proof) if mutate else []
+    mutations = mutate_policies(proof) if mutate else []
     if junit is not None:
-        _write_junit(junit, proof, mutations)
+        write_junit(junit, proof, mutations)
     failed = [*_failures(proof), *_survivors(mutations)]
     gaps = [finding for found, shown in proof.policies for finding in _gaps(found, shown, strict=require_coverage)]
     ok = not failed and not (require_coverage and gaps)
     data = proof_data(proof) | ({"mutation": mutation_data(mutations)} if mutate else {})
     lines = [*_proof_lines(proof), *_mutation_lines(mutations)]
     front.answer(data, lines, ok=ok, diagnostics=[*failed, *gaps, *_orphans(proof)], signs=True)
-
-
-def _mutations(proof: SetProof) -> list[MutationReport]:
-    from memkit.use_cases.policy_proofs import mutate_policies
-
-    return mutate_policies(proof)
-
-
-def _write_junit(path: Path, proof: SetProof, mutations: Sequence[MutationReport]) -> None:
-    from memkit.use_cases.policy_proofs import write_junit
-
-    write_junit(path, proof, mutations)
 
 
 def _proof_lines(proof: SetProof) -> Iterator[str]:
@@ -384,7 +372,7 @@ def diff(front: Front, span: str | None, replayed: bool, before: Path | None, af
         _data(compared),
         _comparison_lines(compared),
         ok=not compared.weakens_hard,
-        diagnostics=_comparison_diagnostics(compared),
+        diagnostics=[diagnostic("policy-unknown", one, severity="note") for one in compared.verdicts.unknown],
         signs=True,
     )
 
@@ -398,22 +386,17 @@ def _data(compared: PolicyComparison) -> dict[str, Any]:
         "after": _side(compared.after),
         "changes": [change_data(change) for change in compared.verdicts.changes],
         "unknown": list(compared.verdicts.unknown),
-        "replay": _replay(replay) if replay else None,
+        "replay": replay
+        and {
+            "calls": replay.calls,
+            "left_out": replay.left_out,
+            "changes": [change_data(change) for change in replay.changes],
+        },
     }
 
 
 def _side(side: PolicySet) -> dict[str, Any]:
     return {"name": side.name, "commit": side.commit, "policies": len(side.policies)}
-
-
-def _replay(replay: Replay) -> dict[str, Any]:
-    from memkit.policies.verdict_diff import change_data
-
-    return {"calls": replay.calls, "left_out": replay.left_out, "changes": [change_data(one) for one in replay.changes]}
-
-
-def _comparison_diagnostics(compared: PolicyComparison) -> list[Diagnostic]:
-    return [diagnostic("policy-unknown", question, severity="note") for question in compared.verdicts.unknown]
 
 
 def _comparison_lines(compared: PolicyComparison) -> Iterator[str]:

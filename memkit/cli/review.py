@@ -35,10 +35,7 @@ def diff(front: Front, span: str | None, limit: int | None) -> None:
 
 def warnings(front: Front, found: Difference) -> list[Diagnostic]:
     """Print what to know about the comparison, and return it as findings."""
-    if not front.json:
-        for note in found.notes:
-            front.note(note.message)
-    return [diagnostic(note.code, note.message, severity="warning") for note in found.notes]
+    return [finding for note in found.notes for finding in front.remark(note.code, note.message)]
 
 
 SHOWN_ON_PAGE = 200

@@ -151,11 +151,8 @@ def merge_driver(front: Front, base: Path, ours: Path, theirs: Path, name: str) 
     else:
         conflicts = merge_shard_files(ours, theirs)
         messages = [f"{name}: id {id} differs between the two sides. Keep one of the two lines." for id in conflicts]
-    if not front.json:
-        for message in messages:
-            front.note(message)
     code = "clause-conflict" if name.endswith(".yaml") else "id-conflict"
-    findings = [diagnostic(code, message, path=name) for message in messages]
+    findings = front.remark(code, *messages, severity="error", path=name)
     front.answer({"conflicts": list(conflicts)}, ok=not conflicts, diagnostics=findings)
 
 

@@ -258,6 +258,16 @@ def reworded(field: str, before: str | None, after: str | None) -> Iterator[Subj
         yield SubjectChange(field, kind, f"{field} {kind}: {quoted(after or before or '')}", before, after)
 
 
+def named_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, changed: str = "changed"
+) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield name, kind of change, and both values of each entry that differs, in the later order, removed ones last."""
+    for name in dict.fromkeys([*after, *before]):
+        one, other = before.get(name), after.get(name)
+        if one != other:
+            yield name, "added" if name not in before else "removed" if name not in after else changed, one, other
+
+
 def list_changes(
     field: str, noun: str, before: Sequence[Any], after: Sequence[Any], *, losing: bool = False
 ) -> Iterator[SubjectChange]:
@@ -294,11 +304,10 @@ def life_cycle_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> I
 
 def _log(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[SubjectChange]:
     one, other = ({entry["version"]: _told(entry["changes"]) for entry in log} for log in (before, after))
-    for version in [*other, *(version for version in one if version not in other)]:
-        if one.get(version) != other.get(version):
-            kind = "added" if version not in one else "removed" if version not in other else "reworded"
-            said = f"change log of {quoted(version)} {kind}: {quoted(other.get(version) or one.get(version) or '')}"
-            yield SubjectChange("changelog", kind, said, one.get(version), other.get(version))
+    for version, kind, was, now in named_changes(one, other, changed="reworded"):
+        yield SubjectChange(
+            "changelog", kind, f"change log of {quoted(version)} {kind}: {quoted(now or was or '')}", was, now
+        )
 
 
 def _told(changes: str | Sequence[str]) -> str:

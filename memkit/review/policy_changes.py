@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from memkit.review.interface import SubjectChange, life_cycle_changes, list_changes, listed, quoted, reworded, value
+from memkit.review.interface import (
+    SubjectChange,
+    life_cycle_changes,
+    list_changes,
+    listed,
+    named_changes,
+    quoted,
+    reworded,
+    value,
+)
 from memkit.review.skill_changes import edits
 from memkit.runtime.guard.interface import as_list, exceptions_of, strength
 from memkit.store.config import DEFAULTS, flat
@@ -81,16 +90,16 @@ def _condition(key: str, before: Any, after: Any, where: str) -> Iterator[Shift]
 def _any_of(before: Any, after: Any, where: str) -> Iterator[Shift]:
     """Yield the differences between conditions that any one of several values satisfies."""
     one, other = _choices(before), _choices(after)
-    gone = {text: choice for text, choice in one.items() if text not in other}
-    new = {text: choice for text, choice in other.items() if text not in one}
-    if len(gone) == len(new) == 1:
-        (first,), (second,) = gone.values(), new.values()
-        if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
+    gone = [choice for text, choice in one.items() if text not in other]
+    new = [choice for text, choice in other.items() if text not in one]
+    if len(gone) == len(new) == 1 and all(isinstance(each, dict) for each in (*gone, *new)):
+        (first,), (second,) = gone, new
+        if first.keys() == second.keys():
             yield from _keys(first, second, where)
             return
     direction: Direction = "other" if gone and new else "wider" if new else "narrower"
     if gone or new:
-        yield Shift(where, direction, tuple(new.values()), tuple(gone.values()))
+        yield Shift(where, direction, tuple(new), tuple(gone))
 
 
 def _choices(condition: Any) -> dict[str, Any]:
@@ -301,21 +310,16 @@ def _exception(text: str, one: Any, other: Any) -> Iterator[SubjectChange]:
 def _tests(before: Policy, after: Policy) -> Iterator[SubjectChange]:
     one = {test["name"]: test for test in before.get("tests", ())}
     other = {test["name"]: test for test in after.get("tests", ())}
-    for name, test in other.items():
-        was = one.get(name)
-        if was is None:
-            yield SubjectChange("tests", "added", f"test added: {quoted(name)} expects {test['expect']}", None, test)
+    for name, kind, was, test in named_changes(one, other):
+        if kind == "added":
+            said = f"test added: {quoted(name)} expects {test['expect']}"
+        elif kind == "removed":
+            said = f"test removed: {quoted(name)}, which expected {was['expect']}"
         elif was["expect"] != test["expect"]:
             said = f"test expects {was['expect']} → {test['expect']}: {quoted(name)}"
-            yield SubjectChange("tests", "changed", said, was, test, attention=True)
-        elif was != test:
-            yield SubjectChange(
-                "tests", "changed", f"test makes a different call: {quoted(name)}", was, test, attention=True
-            )
-    for name, test in one.items():
-        if name not in other:
-            said = f"test removed: {quoted(name)}, which expected {test['expect']}"
-            yield SubjectChange("tests", "removed", said, test, None, attention=True)
+        else:
+            said = f"test makes a different call: {quoted(name)}"
+        yield SubjectChange("tests", kind, said, was, test, attention=kind != "added")
 
 
 def _prose(before: Policy, after: Policy) -> Iterator[SubjectChange]:
@@ -363,29 +367,23 @@ def _changes(before: Data, after: Data) -> Iterator[SubjectChange]:
 
 
 def _named(field: str, noun: str, before: Data, after: Data) -> Iterator[SubjectChange]:
-    for name in dict.fromkeys([*after, *before]):
-        one, other = before.get(name), after.get(name)
-        if one != other:
-            kind = "added" if name not in before else "removed" if name not in after else "changed"
-            said = f"{noun} {kind}: {quoted(name)}"
-            if kind == "changed":
-                said += f", {value(one)} → {value(other)}"
-            yield SubjectChange(field, kind, said, one, other)
+    for name, kind, one, other in named_changes(before, after):
+        how = f", {value(one)} → {value(other)}" if kind == "changed" else ""
+        yield SubjectChange(field, kind, f"{noun} {kind}: {quoted(name)}{how}", one, other)
 
 
 def _parts(field: str, noun: str, before: Data, after: Data) -> Iterator[SubjectChange]:
     one, other = ({part["name"]: part for part in side.get(field, ())} for side in (before, after))
-    for name, part in other.items():
-        if name in one:
-            yield from _part(field, f"{noun} {quoted(name)}", one[name], part)
+    for name, kind, was, part in named_changes(one, other):
+        if kind == "changed":
+            yield from _part(field, f"{noun} {quoted(name)}", was, part)
+        elif kind == "removed":
+            yield SubjectChange(field, kind, f"{noun} removed: {quoted(name)}", was, None)
         else:
             learned = ", proposed by a model" if part.get("learned") else ""
             binds = f", carried out by {quoted(part['tool'])}" if part.get("tool") else ""
             said = f"{noun} added: {quoted(name)}{binds}{learned}"
-            yield SubjectChange(field, "added", said, None, part, attention=bool(part.get("tool") or learned))
-    for name, part in one.items():
-        if name not in other:
-            yield SubjectChange(field, "removed", f"{noun} removed: {quoted(name)}", part, None)
+            yield SubjectChange(field, kind, said, None, part, attention=bool(part.get("tool") or learned))
 
 
 def _part(field: str, owner: str, before: Data, after: Data) -> Iterator[SubjectChange]:
@@ -410,11 +408,8 @@ def _part(field: str, owner: str, before: Data, after: Data) -> Iterator[Subject
 
 def _subtasks(field: str, owner: str, before: Sequence[str], after: Sequence[str]) -> Iterator[SubjectChange]:
     for edit in edits(before, after):
-        one = None if edit.before is None else before[edit.before]
-        other = None if edit.after is None else after[edit.after]
-        number = (edit.before if edit.after is None else edit.after) or 0
-        said = f"{owner}: subtask {number + 1} {edit.kind}: {quoted(other or one or '')}"
-        yield SubjectChange(field, edit.kind, said, one, other)
+        said = f"{owner}: subtask {edit.number} {edit.kind}: {quoted(edit.text)}"
+        yield SubjectChange(field, edit.kind, said, edit.old, edit.new)
 
 
 def _order(before: Data, after: Data) -> Iterator[SubjectChange]:
@@ -486,16 +481,15 @@ def _shown(key: str, setting: Any, written: Data) -> str:
 
 def _tools(before: Sequence[Data], after: Sequence[Data]) -> Iterator[SubjectChange]:
     one, other = ({tool["name"]: tool for tool in side} for side in (before, after))
-    for name, tool in other.items():
-        if name in one:
-            yield from _tool(f"tool {quoted(name)}", one[name], tool)
+    for name, kind, was, tool in named_changes(one, other):
+        if kind == "changed":
+            yield from _tool(f"tool {quoted(name)}", was, tool)
+        elif kind == "removed":
+            yield SubjectChange("tools", kind, f"tool removed: {quoted(name)}", was, None)
         else:
             danger = "dangerous " if tool.get("dangerous") else ""
             said = f"{danger}tool added: {quoted(name)} runs {_command(tool)}"
-            yield SubjectChange("tools", "added", said, None, tool, attention=True)
-    for name, tool in one.items():
-        if name not in other:
-            yield SubjectChange("tools", "removed", f"tool removed: {quoted(name)}", tool, None)
+            yield SubjectChange("tools", kind, said, None, tool, attention=True)
 
 
 def _tool(owner: str, before: Data, after: Data) -> Iterator[SubjectChange]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from memkit.review.interface import SubjectChange, life_cycle_changes, quoted
+from memkit.review.interface import SubjectChange, life_cycle_changes, named_changes, quoted
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.secrets import mask as masked
 from memkit.skills.skill import Skill, SkillCheck
@@ -22,30 +22,45 @@ MOST_PAIRS = 4096
 """The most pairs of texts compared word by word; longer stretches without an equal text are paired in order."""
 
 
+EditKind = Literal["inserted", "removed", "reworded", "moved"]
+
+
 @dataclass(frozen=True)
 class ListEdit:
     """One difference between two lists."""
 
-    kind: Literal["inserted", "removed", "reworded", "moved"]
+    kind: EditKind
     before: int | None
     """The former position of the text, from 0; None for a new one."""
     after: int | None
     """The present position of the text; None for a removed one."""
+    old: str | None
+    """The former text."""
+    new: str | None
+
+    @property
+    def number(self) -> int:
+        """Return the present position from 1, of a removed text the former one."""
+        return 1 + ((self.before if self.after is None else self.after) or 0)
+
+    @property
+    def text(self) -> str:
+        """Return the present text, or a removed one."""
+        return self.new or self.old or ""
 
 
 def edits(before: Sequence[str], after: Sequence[str]) -> list[ListEdit]:
     """Return the differences between two lists of texts, in the order of the new list; equal texts are omitted.
 
     >>> edits(["Boil water", "Pour"], ["Boil water", "Wait", "Pour"])
-    [ListEdit(kind='inserted', before=None, after=1)]
+    [ListEdit(kind='inserted', before=None, after=1, old=None, new='Wait')]
     """
     start, stop = _common_ends(before, after)
     middle = _aligned(before[start : len(before) - stop], after[start : len(after) - stop])
     shifted = [
         (None if one is None else one + start, None if other is None else other + start) for one, other in middle
     ]
-    found = [edit for pair in shifted if (edit := _edit(before, after, pair))]
-    return _with_moves(before, after, found)
+    return _with_moves([edit for pair in shifted if (edit := _edit(before, after, pair))])
 
 
 def _common_ends(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
@@ -58,20 +73,18 @@ def _common_ends(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]
 
 def _edit(before: Sequence[str], after: Sequence[str], pair: tuple[int | None, int | None]) -> ListEdit | None:
     one, other = pair
-    if one is None:
-        return ListEdit("inserted", None, other)
-    if other is None:
-        return ListEdit("removed", one, None)
-    return None if before[one] == after[other] else ListEdit("reworded", one, other)
+    old, new = None if one is None else before[one], None if other is None else after[other]
+    kind: EditKind = "inserted" if old is None else "removed" if new is None else "reworded"
+    return None if old == new else ListEdit(kind, one, other, old, new)
 
 
-def _with_moves(before: Sequence[str], after: Sequence[str], found: Sequence[ListEdit]) -> list[ListEdit]:
+def _with_moves(found: Sequence[ListEdit]) -> list[ListEdit]:
     """Return the edits with a removal and an insertion of the same text combined into a move."""
-    gone = {before[edit.before]: edit for edit in reversed(found) if edit.kind == "removed" and edit.before is not None}
+    gone = {edit.old: edit for edit in reversed(found) if edit.kind == "removed"}
     told: dict[ListEdit, ListEdit | None] = {}
     for edit in found:
-        if edit.kind == "inserted" and edit.after is not None and (source := gone.pop(after[edit.after], None)):
-            told[edit] = replace(edit, kind="moved", before=source.before)
+        if edit.kind == "inserted" and (source := gone.pop(edit.new, None)):
+            told[edit] = replace(edit, kind="moved", before=source.before, old=source.old)
             told[source] = None  # it is reported at its destination
     return [moved for edit in found if (moved := told.get(edit, edit)) is not None]
 
@@ -162,32 +175,21 @@ def _description(before: Skill, after: Skill) -> Iterator[SubjectChange]:
 
 def _steps(before: Skill, after: Skill) -> Iterator[SubjectChange]:
     for edit in edits(before.steps, after.steps):
-        yield _step(edit, before.steps, after.steps)
-
-
-def _step(edit: ListEdit, before: Sequence[str], after: Sequence[str]) -> SubjectChange:
-    one = None if edit.before is None else before[edit.before]
-    other = None if edit.after is None else after[edit.after]
-    number = (edit.before if edit.after is None else edit.after) or 0
-    where = f"step {number + 1}"
-    if edit.kind == "moved" and edit.before is not None:
-        where = f"step {edit.before + 1} moved to {number + 1}"
-        return SubjectChange("steps", "moved", f"{where}: {quoted(other or '')}", one, other)
-    return SubjectChange("steps", edit.kind, f"{where} {edit.kind}: {quoted(other or one or '')}", one, other)
+        where = f"step {edit.number} {edit.kind}"
+        if edit.kind == "moved" and edit.before is not None:
+            where = f"step {edit.before + 1} moved to {edit.number}"
+        yield SubjectChange("steps", edit.kind, f"{where}: {quoted(edit.text)}", edit.old, edit.new)
 
 
 def _texts(field: str, noun: str, texts: Callable[[Skill], Sequence[str]], *, safeguard: bool = False) -> Any:
     """Return a describer for an unordered list of texts; of a safeguard every loss needs attention."""
 
     def describe(before: Skill, after: Skill) -> Iterator[SubjectChange]:
-        old, new = texts(before), texts(after)
-        for edit in edits(old, new):
-            one = None if edit.before is None else old[edit.before]
-            other = None if edit.after is None else new[edit.after]
+        for edit in edits(texts(before), texts(after)):
             kind = "added" if edit.kind == "inserted" else edit.kind
             if kind != "moved":
-                message = f"{noun} {kind}: {quoted(other or one or '')}"
-                yield SubjectChange(field, kind, message, one, other, attention=safeguard and kind != "added")
+                message = f"{noun} {kind}: {quoted(edit.text)}"
+                yield SubjectChange(field, kind, message, edit.old, edit.new, attention=safeguard and kind != "added")
 
     return describe
 
@@ -220,11 +222,7 @@ def _checks(before: Skill, after: Skill) -> Iterator[SubjectChange]:
 def _by_name(
     field: str, noun: str, old: Mapping[str, str], new: Mapping[str, str], *, changed: str, safeguard: bool = False
 ) -> Iterator[SubjectChange]:
-    for name in [*new, *(name for name in old if name not in new)]:
-        one, other = old.get(name), new.get(name)
-        if one == other:
-            continue
-        kind = "added" if one is None else "removed" if other is None else "changed"
+    for name, kind, one, other in named_changes(old, new):
         said = changed if kind == "changed" else kind
         yield SubjectChange(field, kind, f"{noun} {said}: {quoted(name)}", one, other, safeguard and kind != "added")
 
@@ -237,13 +235,10 @@ def _generates(before: Skill, after: Skill) -> Iterator[SubjectChange]:
 
 
 def _front_matter(before: Skill, after: Skill) -> Iterator[SubjectChange]:
-    old, new = before.front_matter, after.front_matter
-    for key in [*new, *(key for key in old if key not in new)]:
-        if old.get(key) != new.get(key):
-            kind = "added" if key not in old else "removed" if key not in new else "changed"
-            said = f"front matter {kind}: {one_line(masked(key))}"
-            grants = key == "allowed-tools" and key in new
-            yield SubjectChange("front_matter", kind, said, old.get(key), new.get(key), attention=grants)
+    for key, kind, old, new in named_changes(before.front_matter, after.front_matter):
+        said = f"front matter {kind}: {one_line(masked(key))}"
+        grants = key == "allowed-tools" and kind != "removed"
+        yield SubjectChange("front_matter", kind, said, old, new, attention=grants)
 
 
 def _check_text(check: SkillCheck) -> str:

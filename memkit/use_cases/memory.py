@@ -31,18 +31,19 @@ def remember(
     A person at the command line is the operator, so consent is required only if ``privacy.consent`` is ``always``.
     """
     origin = workspace.writer(user, session=session, turn=turn)
-    decision = workspace.archive.offer(draft, origin, consented=consented)
-    if decision.decision != "refused":
-        workspace.commit_memory()
-    return decision
+    return _committed(workspace, workspace.archive.offer(draft, origin, consented=consented))
 
 
 def put_value(workspace: Workspace, key: str, value: str, *, user: str) -> Decision:
     """Offer ``value`` as the value of ``key``, in a person's name, and return the write gate's decision."""
     draft = Draft(value, importance=workspace.settings["importance"])
-    decision = workspace.archive.put(key, draft, workspace.writer(user))
+    return _committed(workspace, workspace.archive.put(key, draft, workspace.writer(user)))
+
+
+def _committed(workspace: Workspace, decision: Decision, added: int = 1) -> Decision:
+    """Commit what the write gate let in, and return its decision."""
     if decision.decision != "refused":
-        workspace.commit_memory()
+        workspace.commit_memory(added=added)
     return decision
 
 
@@ -85,10 +86,7 @@ def supersede_record(
     writer = workspace.writer(record.user_id)
     if not consented:
         return workspace.archive.offer(Draft(text, supersedes=record.id), writer, consented=False)
-    decision = workspace.archive.supersede(record.id, text, writer, reason=reason)
-    if decision.decision != "refused":
-        workspace.commit_memory()
-    return decision
+    return _committed(workspace, workspace.archive.supersede(record.id, text, writer, reason=reason))
 
 
 def update_record(
@@ -146,10 +144,8 @@ def refine_record(
     if dry_run:
         return proposal, None
     agree(old.text, proposal)
-    decision = workspace.archive.supersede(id, proposal, workspace.writer(old.user_id), reason=reason or feedback)
-    if decision.decision != "refused":
-        workspace.commit_memory()
-    return proposal, decision
+    offered = workspace.archive.supersede(id, proposal, workspace.writer(old.user_id), reason=reason or feedback)
+    return proposal, _committed(workspace, offered)
 
 
 def merge_records(
@@ -165,9 +161,7 @@ def merge_records(
         raise no_record(ids[0])
     writer = workspace.writer(stored.record.user_id)
     decision = workspace.archive.merge(ids, writer, text=text, reason=reason)
-    if decision.decision != "refused":
-        workspace.commit_memory(added=1 + len(set(ids)))
-    return decision
+    return _committed(workspace, decision, added=1 + len(set(ids)))
 
 
 LIVE = ("live",)
@@ -394,9 +388,7 @@ def write_core(
         )
     origin = workspace.writer(user)._replace(agent_id=agent_id)
     decision = workspace.archive.edit_core(user, section, text, origin, reason=reason, consented=consented)
-    if decision.decision != "refused":
-        workspace.commit_memory()
-    return decision
+    return _committed(workspace, decision)
 
 
 def edited_core(now: str, old: str, new: str) -> str:
@@ -437,10 +429,7 @@ def roll_back_core(
         raise NegativeAnswer(f"{section} already says that.")
     why = reason or f"back to {version}"
     origin = workspace.writer(user)._replace(agent_id=agent_id)
-    decision = workspace.archive.edit_core(user, section, text, origin, reason=why)
-    if decision.decision != "refused":
-        workspace.commit_memory()
-    return decision, text
+    return _committed(workspace, workspace.archive.edit_core(user, section, text, origin, reason=why)), text
 
 
 def _text_of(edits: Sequence[Mapping[str, object]], section: str, version: str) -> str:

@@ -84,13 +84,11 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
         _print(lines)
     data |= {"lines": counts.total(), "counts": dict(sorted(counts.items()))}
     said = f"Exported {_listed(counts)} of {one_line(owner)}{f' to {out}' if out else ''}."
-    if not front.json:
-        for gap in account.gaps:
-            front.note(gap)
-        if out is None:
-            front.note(said)
-            return
-    front.answer(data, said, diagnostics=[diagnostic("gap", gap, severity="warning") for gap in account.gaps])
+    gaps = front.remark("gap", *account.gaps)
+    if out is None and not front.json:
+        front.note(said)
+        return
+    front.answer(data, said, diagnostics=gaps)
 
 
 @memkit_command("import")

@@ -541,10 +541,7 @@ def sealed_findings(front: Front, count: int) -> list[Diagnostic]:
     if not count:
         return []
     what = "1 record is" if count == 1 else f"{count} records are"
-    message = f"{what} sealed, and {front.workspace.keys.remedy()}"
-    if not front.json:
-        front.note(message)
-    return [diagnostic("sealed", message, severity="warning")]
+    return front.remark("sealed", f"{what} sealed, and {front.workspace.keys.remedy()}")
 
 
 def questioned(archive: ArchiveReader, owner: str | None) -> set[str]:

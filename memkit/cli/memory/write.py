@@ -31,12 +31,24 @@ from memkit.runtime.host.terminal import counted, one_line, tainted
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.record.record import SCOPES, SOURCES, TYPES, Draft
+from memkit.use_cases.memory import (
+    allow_value,
+    approve_origin,
+    decision_data,
+    decision_lines,
+    mark_entry,
+    merge_records,
+    put_value,
+    refine_record,
+    remember,
+    resolve_question,
+    supersede_record,
+    update_record,
+)
 
 
 def report_decision(front: Front, decision: Decision, *, extra: Mapping[str, Any] | None = None) -> None:
     """Print the write gate's decision; refused and quarantined offers exit 1."""
-    from memkit.use_cases.memory import decision_data, decision_lines
-
     ok = decision.decision in ("admitted", "merged")
     severity = "info" if ok else "error"
     findings = [diagnostic(reason.code, reason.message, severity=severity) for reason in decision.reasons]
@@ -88,8 +100,6 @@ def add(
     **fields: Any,
 ) -> None:
     """Offer TEXT to long-term memory and print what the write gate decided; - reads TEXT from standard input."""
-    from memkit.use_cases.memory import remember
-
     if fields["scope"] == "session" and not session:
         raise UsageError("--scope session is for one session only: name it with --session.")
     workspace = front.workspace
@@ -105,8 +115,6 @@ def add(
 @user_option
 def put(front: Front, key: str, value: str, user: str | None) -> None:
     """Store VALUE (- reads standard input) under KEY, replacing the present value."""
-    from memkit.use_cases.memory import put_value
-
     decision = put_value(front.workspace, key, given_text(value), user=front.workspace.user(user))
     report_decision(front, decision, extra={"key": key})
 
@@ -118,7 +126,6 @@ def put(front: Front, key: str, value: str, user: str | None) -> None:
 @reason_option
 def supersede(front: Front, record_id: str, text: str, user: str | None, reason: str) -> None:
     """Replace record ID with TEXT (- reads standard input); the old wording stays in the history."""
-    from memkit.use_cases.memory import supersede_record
     from memkit.use_cases.recall import find_record
 
     record = find_record(front.workspace.archive, record_id, user)
@@ -138,8 +145,6 @@ def _mark_command(op: str, help_line: str) -> click.Command:
 
 
 def _mark(front: Front, op: str, record_id: str, user: str | None, reason: str) -> None:
-    from memkit.use_cases.memory import mark_entry
-
     now = mark_entry(front.workspace, op, record_id, user=user, reason=reason)
     sure = f", confidence {now.confidence:.2f}" if now.confidence is not None and now.status == "live" else ""
     line = (
@@ -188,8 +193,6 @@ def approve(
     if record_id is not None:
         _mark(front, "approve", record_id, user, reason)
         return
-    from memkit.use_cases.memory import approve_origin
-
     origin = f"import:{batch}" if batch is not None else str(source_url)
     ids = [record.id for record in approve_origin(front.workspace, origin, user=user, reason=reason)]
     data = {"origin": origin, "ids": ids, "trust": "verified", "taint": []}
@@ -221,7 +224,6 @@ def update(
     **fields: Any,
 ) -> None:
     """Change the tags, confidence, importance or validity of record ID."""
-    from memkit.use_cases.memory import update_record
     from memkit.use_cases.recall import find_record
 
     changes = {"tags": list(tags) or None, **fields}
@@ -249,8 +251,6 @@ def update(
 def resolve(front: Front, record_id: str, holds: bool, since: str | None, user: str | None, reason: str) -> None:
     """Settle an open question: record ID holds, and what contradicts it was true until then."""
     require_person("'memkit memory resolve'")
-    from memkit.use_cases.memory import resolve_question
-
     if not holds:
         raise UsageError(
             "Give --holds: memkit memory resolve ID --holds. To discard a false record, use 'memory reject'."
@@ -276,7 +276,6 @@ def refine(
 
     Understood are "X, not Y", "change Y to X", "it is X", "add X", "remove X" and "say: X"; nothing is guessed.
     """
-    from memkit.use_cases.memory import refine_record
 
     def agree(old: str, new: str) -> None:
         if front.interactive and not yes:
@@ -303,8 +302,6 @@ def refine(
 @reason_option
 def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None, reason: str) -> None:
     """Replace several live records of one user and scope with one; they stay in the history."""
-    from memkit.use_cases.memory import merge_records
-
     workspace = front.workspace
     decision = merge_records(workspace, ids, user=user, text=text, reason=reason)
     stored = workspace.archive.get(decision.id) if decision.id else None
@@ -319,8 +316,6 @@ def merge(front: Front, ids: tuple[str, ...], text: str | None, user: str | None
 def allow(front: Front, value: str, user: str | None, reason: str) -> None:
     """Allow a rejected or erased VALUE, or that of rejected record ID, to be added again; the record stays rejected."""
     require_person("'memkit memory allow'")
-    from memkit.use_cases.memory import allow_value
-
     workspace = front.workspace
     owner = workspace.user(user)
     lifted = allow_value(workspace, value, user=owner, reason=reason)
