@@ -50,7 +50,9 @@ def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool)
         _confirm(front, trust, demands, is_answered=yes or digest is not None)
         trust.give(demands)
     told = (
-        f"Trusted: {_number(demands)}. You will be asked again after any change to it." if demands.allows else _NOTHING
+        f"Trusted: {counted(len(demands.allows), 'thing')}. You will be asked again after any change to it."
+        if demands.allows
+        else _NOTHING
     )
     front.answer(_data(demands, trusted=True), _WRITTEN if has_strangers and not demands.allows else told)
 
@@ -89,10 +91,6 @@ def _confirm(front: Front, trust: Trust, demands: Demands, *, is_answered: bool)
         )
     if not agrees(trust, demands):
         raise NegativeAnswer("Not trusted. Nothing was changed.")
-
-
-def _number(demands: Demands) -> str:
-    return counted(len(demands.allows), "thing")
 
 
 def _data(demands: Demands, *, trusted: bool) -> dict[str, Any]:

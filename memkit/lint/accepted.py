@@ -131,8 +131,7 @@ def without_known(report: LintReport, known: Known) -> LintReport:
     """
     rest = Counter(known)
     fresh = []
-    for finding in report.findings:
-        identity = _identity({"code": finding.code, "path": report.shown(finding.path), "message": finding.message})
+    for finding, identity in zip(report.findings, _identities(report), strict=True):
         if rest[identity] > 0:
             rest[identity] -= 1
         else:
@@ -149,7 +148,7 @@ def shrink_baseline(path: Path, report: LintReport) -> None:
         EnvironmentFault: It cannot be written.
     """
     left = load_baseline(path)
-    left.subtract(left - Counter(_identity(each) for each in _found(report)))
+    left.subtract(left - Counter(_identities(report)))
     content = json.loads(path.read_text(encoding="utf-8"))
     kept = []
     for finding in content["data"]["findings"]:
@@ -161,9 +160,8 @@ def shrink_baseline(path: Path, report: LintReport) -> None:
     write_whole(path, (json.dumps(content, ensure_ascii=False) + "\n").encode("utf-8"))
 
 
-def _found(report: LintReport) -> Iterator[Mapping[str, str]]:
-    for finding in report.findings:
-        yield {"code": finding.code, "path": report.shown(finding.path), "message": finding.message}
+def _identities(report: LintReport) -> list[tuple[str, str, str]]:
+    return [_identity(vars(finding) | {"path": report.shown(finding.path)}) for finding in report.findings]
 
 
 def _identity(finding: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -237,7 +237,8 @@ def _in_prose(path: str, text: str, subject: _Subject) -> Iterator[PackageFindin
         place = _place_of(danger, document, places) or max(text.find(first), 0)
         if danger.code == "MKS102" and seen:
             continue  # reported where it is written
-        if danger.code == "MKS103" and not comment_tells(written + _content(document.text, danger.end)):
+        shown = document.text[danger.end : danger.end + 600].partition("\n\n")[0]  # inside the element, if it is one
+        if danger.code == "MKS103" and not comment_tells(written + shown):
             continue
         lines = whole_lines(text, place, min(place + len(written), len(text)))
         known = danger.code == "MKS105" and is_known_installer(lines)
@@ -288,11 +289,6 @@ _TELLING_COMMENT = re.compile(
     r"|\b(?:curl|wget|base64|eval|rm -rf|chmod|nc|powershell)\b|\b(?:send|upload|post|exfiltrate|forward|copy|append|mail|e-mail)\b.{0,60}\b(?:to|https?|file|key|token|secret|env|credential)|~/\.|\.ssh|\.env\b",
     re.IGNORECASE | re.DOTALL,
 )
-
-
-def _content(text: str, place: int) -> str:
-    """Return the content of the element whose opening tag ends at ``place``."""
-    return text[place : place + 600].partition("\n\n")[0]
 
 
 def comment_tells(comment: str) -> bool:

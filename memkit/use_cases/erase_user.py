@@ -135,7 +135,8 @@ def erase_user(
     """
     repository = repository_of(workspace.root)
     if out is not None:
-        require_place(out, repository.top if repository else workspace.root, ignored=_is_ignored(workspace, out))
+        ignored = bool(workspace.git.run("check-ignore", "--", str(out.resolve()), check=False).strip())
+        require_place(out, repository.top if repository else workspace.root, ignored=ignored)
     subject = Subject(user, lambda line: shown(line, workspace.sealer), _called(workspace, user, about))
     with _all_locked(workspace.root, repository), workspace.session_book.all_held(user):
         _require_erasable(workspace.root, repository, whole_repository=whole_repository)
@@ -255,10 +256,6 @@ def _require_erasable(store: Path, repository: Repository | None, *, whole_repos
             f"The store is part of the repository {repository.top}, and erasing rewrites its commits. Confirm that "
             "with --whole-repository. Nothing was changed."
         )
-
-
-def _is_ignored(workspace: Workspace, path: Path) -> bool:
-    return bool(workspace.git.run("check-ignore", "--", str(path.resolve()), check=False).strip())
 
 
 @contextmanager

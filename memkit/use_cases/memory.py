@@ -505,26 +505,27 @@ def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None
     from memkit.use_cases.accounts import turn_events
 
     events = turn_events(workspace, user=user, session=session)
-    records = [record for record in _all_records(workspace, user, session) if record.turn_id is not None]
+    found = workspace.archive.records(user_id=user, session_id=session, status=None)
+    records = [record for record in found if record.user_id == user and record.turn_id is not None]
     wrote = {event["turn_id"] for event in events if event["event"] in WRITES} | {one.turn_id for one in records}
     meant = turn if turn is not None else max(filter(None, wrote), default=None)
     if meant not in wrote:
         return UndoneTurn(turn)
-    found = _written(
+    written = _written(
         workspace, user, session, [event for event in events if event["turn_id"] == meant],
         made={record.id for record in records if record.turn_id == meant},
     )  # fmt: skip
-    open_ids = {id for id in found.ids if not workspace.archive.is_withdrawn(id, user_id=user)}
+    open_ids = {id for id in written.ids if not workspace.archive.is_withdrawn(id, user_id=user)}
     held = {str(edit["id"]) for edit in workspace.archive.core_history(user) if edit["trust"] == "quarantined"}
     for id in sorted(open_ids):
         workspace.archive.mark("revoke", id, workspace.person(user, session=session), reason=REASON)
     return UndoneTurn(
         meant,
-        records=_stored(workspace, user, (id for id in found.records if id in open_ids)),
-        sections=tuple(dict.fromkeys(section for id, section in found.edits if id in open_ids - held)),
-        withdrawn=tuple(dict.fromkeys(section for id, section in found.edits if id in open_ids & held)),
-        evidence=_stored(workspace, user, (target for id, target in found.evidence if id in open_ids)),
-        remembered=_stored(workspace, user, (target for id, target in found.rejections if id in open_ids)),
+        records=_stored(workspace, user, (id for id in written.records if id in open_ids)),
+        sections=tuple(dict.fromkeys(section for id, section in written.edits if id in open_ids - held)),
+        withdrawn=tuple(dict.fromkeys(section for id, section in written.edits if id in open_ids & held)),
+        evidence=_stored(workspace, user, (target for id, target in written.evidence if id in open_ids)),
+        remembered=_stored(workspace, user, (target for id, target in written.rejections if id in open_ids)),
         before=not open_ids,
     )
 
@@ -552,11 +553,6 @@ def _own_marks(workspace: Workspace, op: str, target: str, user: str, session: s
     said = workspace.archive.events_about(target, user_id=user)
     own = [event.id for event in said if event.op == op and event.session_id == session]
     return [(own[-1], target)] if own else []
-
-
-def _all_records(workspace: Workspace, user: str, session: str) -> list[Record]:
-    found = workspace.archive.records(user_id=user, session_id=session, status=None)
-    return [record for record in found if record.user_id == user]
 
 
 def _stored(workspace: Workspace, user: str, ids: Iterable[str]) -> tuple[Record, ...]:

@@ -185,10 +185,6 @@ def _check_names(user: str, session: str, agent: str | None) -> None:
         raise Refused(problems)
 
 
-def _new_session(workspace: Workspace) -> str:
-    return f"{workspace.clock():%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
-
-
 def _session(workspace: Workspace, setting: Setting, *, resume: bool) -> str:
     """Return the id of the meant session, or of a new one; only a named user's sessions have names."""
     user, given = setting.user, setting.session
@@ -196,7 +192,7 @@ def _session(workspace: Workspace, setting: Setting, *, resume: bool) -> str:
         return workspace.session_book.called(user, given) or given
     if user and resume:
         return last_session(workspace, user, setting.agent_id)
-    return given or _new_session(workspace)
+    return given or f"{workspace.clock():%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
 
 
 def last_session(workspace: Workspace, user: str, agent_id: str | None = None) -> str:

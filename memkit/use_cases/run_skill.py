@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from memkit.agent import Parts, ReferenceAgent, Setting
 from memkit.errors import NegativeAnswer, NotFound, UsageError
@@ -68,7 +67,8 @@ def run_skill(
     steps = filled_steps(skill, request.input, request.values)
     user = setting.user or None
     first, session, skipped = _beginning(workspace, skill, request, user, setting.session)
-    inside = replace(setting, session=session, host=Host(_agree) if request.dry_run else setting.host)
+    # In a dry run a call that needs confirmation has no effect, and the step says so.
+    inside = replace(setting, session=session, host=Host(lambda *_: True) if request.dry_run else setting.host)
     with ExitStack() as stack:
         adapt = _Adaptation(workspace, instructions(skill, steps, request.input), request.dry_run, stack)
         agent = open_chat(workspace, inside, provider=provider, model=model, adapt=adapt)
@@ -124,7 +124,7 @@ class _Adaptation:
             return parts
         folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="memkit-dry-run-")))
         archive = self._stack.enter_context(self._workspace.scratch_archive(folder / "archive"))
-        tools = [replace(tool, run=_not_run) for tool in parts.tools]
+        tools = [replace(tool, run=lambda **_: NOT_RUN) for tool in parts.tools]
         return replace(
             parts,
             archive=archive,
@@ -134,15 +134,6 @@ class _Adaptation:
             guard=self._workspace.guard,
             observe=None,
         )
-
-
-def _not_run(**_: Any) -> str:
-    return NOT_RUN
-
-
-def _agree(*_: Any) -> bool:
-    """Allow a call that needs confirmation: in a dry run it has no effect, and the step says so."""
-    return True
 
 
 def _beginning(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, UsageError
 from memkit.generate.composition import Order, manifest_of
@@ -220,26 +219,17 @@ def _changes_of_store(old: Content, new: Content) -> Iterator[str]:
     for kind, word in (("policies", "policy"), ("settings", "settings"), ("skills", "skill"), ("domains", "domain")):
         for name in sorted(before[kind].keys() | after[kind].keys()):
             if before[kind].get(name) != after[kind].get(name):
-                yield f"{word} {name} {_what_happened(name, before[kind], after[kind])}"
-
-
-def _tools_gained(root: Path, old: Content, new: Content) -> list[Mapping[str, Any]]:
-    """Return the store's own tools that the project does not run yet, or runs differently."""
-    known = list(old.settings["tools"])
-    return [tool for tool in own_tools(root, new.settings["tools"]) if tool not in known]
+                how = "is new" if name not in before[kind] else "changed" if name in after[kind] else "is gone"
+                yield f"{word} {name} {how}"
 
 
 def _require_trust_in_tools(root: Path, old: Content, new: Content) -> None:
     """Raise ``NotTrusted`` if an untrusted store would add tools to a project, which runs them."""
-    gained = _tools_gained(root, old, new)
-    if gained:
+    known = list(old.settings["tools"])
+    if gained := [tool for tool in own_tools(root, new.settings["tools"]) if tool not in known]:
         named = ", ".join(one_line(str(tool["name"]), 40) for tool in gained)
         what = f"This update would add {'the tool' if len(gained) == 1 else 'the tools'} {named} to the project"
         Trust(root).require(what, ". Nothing was changed")
-
-
-def _what_happened(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    return "is new" if name not in before else "changed" if name in after else "is gone"
 
 
 def _bring_wheel(plan: UpdatePlan, manifest: Manifest, wheel: RuntimeWheel, old: bytes | None) -> None:

@@ -180,7 +180,7 @@ def _consolidated(
             them alone, as a worker must: its marks would be lost.
     """
     log = _log_of(workspace, users, base, month, writer)
-    retelling = _retelling(workspace)
+    retelling = Retelling(workspace.language_model()) if workspace.may_ask_provider() else None
     dones, told, notes = [Consolidated()], list[str](), list[str]()
     with workspace.archive_on(log) as archive:
         for user in users:
@@ -286,7 +286,7 @@ class _OnBranch:
             )
         if not dry_run:
             base = workspace.commit_memory(force=True, added=0) or base
-        month, writer = f"{workspace.clock():%Y-%m}", f"{writer}-{_letters()}"
+        month, writer = f"{workspace.clock():%Y-%m}", f"{writer}-{branch_mark(os.urandom(8).hex())}"
         log = (
             _log_of(workspace, None, base, month, writer)
             if reads
@@ -310,11 +310,6 @@ class _OnBranch:
             return None
         changes = {f"archive/{shard}": content for shard, content in self.log.added.items()}
         return self.objects.commit(self.name, changes, message, parent=self.base)
-
-
-def _retelling(workspace: Workspace) -> Retelling | None:
-    """Return the configured model's way to retell events; the reference model has none."""
-    return Retelling(workspace.language_model()) if workspace.may_ask_provider() else None
 
 
 def _drawn(
@@ -345,10 +340,6 @@ def _drawn(
         )
     ]
     return tuple(found), notes
-
-
-def _letters() -> str:
-    return branch_mark(os.urandom(8).hex())
 
 
 def _message(done: Consolidated) -> str:

@@ -410,10 +410,6 @@ def _help(_conversation: TerminalConversation, _argument: str) -> str:
     return "\n".join(f"{usage:<{width}}  {about}" for usage, about in usages.items())
 
 
-def _quit(_conversation: TerminalConversation, _argument: str) -> str:
-    return "Goodbye."
-
-
 COMMANDS: dict[str, SlashCommand] = {
     "/help": SlashCommand(_help, "List these commands."),
     "/memory": SlashCommand(
@@ -431,5 +427,5 @@ COMMANDS: dict[str, SlashCommand] = {
     "/clean": SlashCommand(clean, "Take what came from outside, and what was made of it, out of the conversation."),
     "/undo": SlashCommand(undo, "Take back what the last turn wrote, or another one.", "[TURN]"),
     "/export": SlashCommand(export, "Print this session, or write it to a file.", "[FILE]", FILES),
-    "/quit": SlashCommand(_quit, "Leave."),
+    "/quit": SlashCommand(lambda _conversation, _argument: "Goodbye.", "Leave."),
 }

@@ -58,7 +58,7 @@ def _entry_rules(file: Checked, entry: Mapping[str, Any], number: int) -> Iterat
 
 
 def unfit_lessons(files: Collection) -> Iterator[Finding]:
-    """Yield each learned method and each problem that does not fit its domain; broken ones are reported elsewhere."""
+    """Yield what was learned or recorded for a domain and does not fit it; broken files are reported elsewhere."""
     domains: dict[str, Domain | NotFound | None] = {}
     for file in files.files:
         if file.source.kind not in ("learned", "problem") or not file.is_usable:
@@ -158,21 +158,10 @@ def of_domain(file: Checked) -> Iterator[Finding]:
             yield _placed(fault, file)
 
 
-def of_learned(file: Checked) -> Iterator[Finding]:
-    """Yield the faults in a file of learned methods, whatever its domain is."""
-    yield from learned_methods(file)
-
-
 def of_problem(file: Checked) -> Iterator[Finding]:
     """Yield the faults in the shape of a recorded problem."""
     for finding in check(file.document.data, load_schema("problem")):
         yield file.found("MKD019", finding.message, finding.path, at_key=finding.at_key)
-
-
-def unfit(files: Collection) -> Iterator[Finding]:
-    """Yield what was learned or recorded for a domain and does not fit it."""
-    if any(file.source.kind in ("learned", "problem") for file in files.files):
-        yield from unfit_lessons(files)
 
 
 def unbound_operators(files: Collection) -> Iterator[Finding]:
@@ -379,7 +368,7 @@ RULES = (
         "memkit writes it, and people review it; after a manual edit its methods may be unusable.",
         _LEARNED.replace("    task: light\n", ""),
         _LEARNED,
-        check=of_learned,
+        check=learned_methods,
         spoils=True,
     ),
     _lesson(
@@ -390,7 +379,7 @@ RULES = (
         "reject` discards it.",
         _LEARNED.replace("[switch_on]", "[switch_on hall]"),
         _LEARNED,
-        together=unfit,
+        together=unfit_lessons,
     ),
     _lesson(
         "MKD018",
@@ -400,7 +389,7 @@ RULES = (
         _LEARNED.replace("provider: anthropic, ", ""),
         _LEARNED,
         severity="warning",
-        check=of_learned,
+        check=learned_methods,
     ),
     _problem(
         "MKD019",
@@ -420,6 +409,6 @@ RULES = (
         "is not named after a domain.",
         _PROBLEM.replace("state: []", "state: [glowing]"),
         _PROBLEM,
-        together=unfit,
+        together=unfit_lessons,
     ),
 )

@@ -177,46 +177,44 @@ def _about_the_match(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding
             )
             said: KeyPath = ("exceptions", number, *(["text"] if isinstance(data["exceptions"][number], dict) else []))
             yield file.found("MKP009", message, said)
-    yield from _former_trust(file, data)
-    yield from _outgrowing(file, data["match"], ("match",))
-    yield from _spelt_otherwise(file, data["match"], ("match",))
     for number, exception in enumerate(exceptions_of(data)):
-        yield from _spelt_otherwise(file, exception.get("match"), ("exceptions", number, "match"))
+        yield from _about_the_values(file, exception.get("match"), ("exceptions", number, "match"))
+    yield from _about_the_values(file, data["match"], ("match",))
+    for place, value in _values_in(data["match"], ("match",)):
+        if place[-1] == "regex" and outgrows_its_room(value):
+            message = (
+                "This expression can need more states than are cached. It stays exact and linear in the text, but up "
+                "to a hundred times slower. Lower the counts in braces."
+            )
+            yield file.found("MKP013", message, place)
     if data.get("effect") in ("deny", "ask") and data.get("active", True):
         yield from _stops_everything(file, data["match"])
 
 
-def _spelt_otherwise(file: Checked, condition: Any, place: KeyPath) -> Iterator[Finding]:
-    """Yield each number that a value is compared with as text, and that is not the text which stands in the file."""
+def _values_in(condition: Any, place: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield a condition and every value inside it, with their places."""
+    yield place, condition
+    parts: Iterable[tuple[str | int, Any]] = ()
     if isinstance(condition, Mapping):
-        for key, value in condition.items():
-            if key != "range":
-                yield from _spelt_otherwise(file, value, (*place, key))
+        parts = condition.items()
     elif isinstance(condition, list):
-        for number, part in enumerate(condition):
-            yield from _spelt_otherwise(file, part, (*place, number))
-    elif isinstance(condition, (int, float)) and not isinstance(condition, bool):
-        begin, end = file.document.spans[place]
-        written, compared = file.document.text[begin:end], text_of(condition)
-        if written != compared and ambiguity(written) is None:
-            message = f"{written!r} is a number here, and matches the text {compared!r} alone. Put it in quotes."
-            yield file.found("MKY003", message, place)
+        parts = enumerate(condition)
+    for key, value in parts:
+        yield from _values_in(value, (*place, key))
 
 
-def _outgrowing(file: Checked, condition: Any, place: KeyPath) -> Iterator[Finding]:
-    """Yield each regular expression whose transition table exceeds its limit."""
-    if isinstance(condition, Mapping):
-        for key, value in condition.items():
-            if key == "regex" and outgrows_its_room(value):
-                message = (
-                    "This expression can need more states than are cached. It stays exact and linear in the text, but "
-                    "up to a hundred times slower. Lower the counts in braces."
-                )
-                yield file.found("MKP013", message, (*place, key))
-            yield from _outgrowing(file, value, (*place, key))
-    elif isinstance(condition, list):
-        for number, part in enumerate(condition):
-            yield from _outgrowing(file, part, (*place, number))
+def _about_the_values(file: Checked, match: Any, start: KeyPath) -> Iterator[Finding]:
+    """Yield each former trust, and each number that is compared as another text than the one in the file."""
+    for place, value in _values_in(match, start):
+        if place[-1] == "context.trust" and names_former_trust(value):
+            message = "No turn has this trust any more, only trusted or untrusted. memkit migrate rewrites it."
+            yield file.found("MKP012", message, place)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and "range" not in place:
+            begin, end = file.document.spans[place]
+            written, compared = file.document.text[begin:end], text_of(value)
+            if written != compared and ambiguity(written) is None:
+                message = f"{written!r} is a number here, and matches the text {compared!r} alone. Put it in quotes."
+                yield file.found("MKY003", message, place)
 
 
 @lru_cache(maxsize=4096)
@@ -226,20 +224,6 @@ def outgrows_its_room(pattern: str) -> bool:
     from memkit.runtime.guard.regex import compile_regex
 
     return "{" in pattern and Dfa(compile_regex(pattern)).outgrows_its_room()
-
-
-def _former_trust(file: Checked, data: Mapping[str, Any]) -> Iterator[Finding]:
-    places = [("match",), *(("exceptions", number, "match") for number in range(len(data.get("exceptions", ()))))]
-    for place in places:
-        match: Any = data
-        for key in place:
-            match = {} if isinstance(match, str) else match
-            match = match[key] if not isinstance(match, dict) or key in match else {}
-        for number, one in enumerate(as_list(match)):
-            if names_former_trust(one.get("context.trust")):
-                path = (*place, *([number] if isinstance(match, list) else []), "context.trust")
-                message = "No turn has this trust any more, only trusted or untrusted. memkit migrate rewrites it."
-                yield file.found("MKP012", message, path)
 
 
 def _stops_everything(file: Checked, match: Any) -> Iterator[Finding]:
