@@ -224,10 +224,11 @@ class Store:
             Refused: The gate does not accept the new text.
         """
         from memkit.use_cases.memory import supersede_record
+        from memkit.use_cases.recall import own_record
 
         _check_words(id=id, text=text, user=user, reason=reason)
         with self.open():
-            stored = self._own(id, user)
+            stored = own_record(self.workspace.archive, id, user)
             return self._decided(supersede_record(self.workspace, stored, text, reason=reason))
 
     def forget(self, id: str, *, user: str | None = None, reason: str = "") -> str:
@@ -244,10 +245,11 @@ class Store:
             NegativeAnswer: It is not live.
         """
         from memkit.use_cases.memory import mark_entry
+        from memkit.use_cases.recall import own_record
 
         _check_words(id=id, user=user, reason=reason)
         with self.open():
-            self._own(id, user)
+            own_record(self.workspace.archive, id, user)
             self._wrote = True
             return mark_entry(self.workspace, "forget", id, user=user, reason=reason).status
 
@@ -362,14 +364,6 @@ class Store:
             raise Refused(decision.reasons)
         self._wrote = True
         return decision
-
-    def _own(self, id: str, user: str | None) -> StoredRecord:
-        from memkit.use_cases.recall import find_record
-
-        stored = find_record(self.workspace.archive, id, user)
-        if user is not None and stored.record.user_id != user:
-            raise NegativeAnswer("This record was shared by another user, and only they can change it.")
-        return stored
 
     def __enter__(self) -> Self:
         """Return the store."""

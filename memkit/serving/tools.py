@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from memkit.errors import NegativeAnswer, NotFound, UsageError
+from memkit.errors import NotFound, UsageError
 from memkit.runtime.host.terminal import counted
 from memkit.runtime.htn.core import Budget
 from memkit.runtime.memory.interface import Decision, StoredRecord
@@ -26,7 +26,7 @@ from memkit.use_cases.memory import (
 )
 from memkit.use_cases.plans import PlanRequest, plan_lines, plan_task
 from memkit.use_cases.policies import check_policy, checked_data, checked_lines
-from memkit.use_cases.recall import core_sections, find_record, hit_data, record_data, search_memory
+from memkit.use_cases.recall import core_sections, find_record, hit_data, own_record, record_data, search_memory
 from memkit.use_cases.relations import GraphQuestion, look_at_relations, relation_lines
 from memkit.workspace import Workspace
 
@@ -141,7 +141,7 @@ def _add(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consent
 
 
 def _supersede(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
-    stored = _own(workspace, caller, given["id"])
+    stored = own_record(workspace.archive, given["id"], caller.user)
     reason = given.get("reason", "")
     done = supersede_record(workspace, stored, given["text"], reason=reason, consented=consented)
     about = f"{given['text']} (in the place of: {stored.record.text})"
@@ -149,7 +149,7 @@ def _supersede(workspace: Workspace, caller: Caller, given: Mapping[str, Any], c
 
 
 def _forget(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
-    record = _own(workspace, caller, given["id"]).record
+    record = own_record(workspace.archive, given["id"], caller.user).record
     now = mark_entry(workspace, "forget", record.id, user=caller.user, reason=given.get("reason", ""))
     data = now.to_data("forget", record.id)
     if now.proposal is None:
@@ -168,14 +168,6 @@ def _core_edit(workspace: Workspace, caller: Caller, given: Mapping[str, Any], c
     done = write_core(workspace, section, text, user=caller.user, reason=reason, consented=consented)
     about = f"{section}: {given['new']}" + (f" (in the place of: {given['old']})" if given["old"] else "")
     return _decided(done, caller, about, section=section)
-
-
-def _own(workspace: Workspace, caller: Caller, id: str) -> StoredRecord:
-    """Return a record that the caller's user may change: others' shared records are not theirs to change."""
-    stored = find_record(workspace.archive, id, caller.user)
-    if stored.record.user_id != caller.user:
-        raise NegativeAnswer("This record was shared by another user, and only they can change it.")
-    return stored
 
 
 def _decided(decision: Decision, caller: Caller, about: str, **more: Any) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memkit.errors import NotFound, no_record
+from memkit.errors import NegativeAnswer, NotFound, no_record
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import ANYWHERE, accounted
 from memkit.runtime.memory.record.record import replaced_by
@@ -118,6 +118,14 @@ def find_record(archive: ArchiveReader, record_id: str, user: str | None) -> Sto
         f"Record {record_id!r:.60} is no longer shown: it was closed on {since[:10]}, longer ago than "
         "forget.keep_superseded, and is only in archive/."
     )
+
+
+def own_record(archive: ArchiveReader, record_id: str, user: str | None) -> StoredRecord:
+    """Return a record that this user may change; raise ``NegativeAnswer`` if another user shared it."""
+    stored = find_record(archive, record_id, user)
+    if user is not None and stored.record.user_id != user:
+        raise NegativeAnswer("This record was shared by another user, and only they can change it.")
+    return stored
 
 
 def note_read(workspace: Workspace, user: str | None, what: str, ids: Sequence[str] = ()) -> None:

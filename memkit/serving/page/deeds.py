@@ -22,7 +22,7 @@ from memkit.use_cases.memory import (
     supersede_record,
     update_record,
 )
-from memkit.use_cases.recall import find_record
+from memkit.use_cases.recall import own_record
 from memkit.use_cases.review import drop_draft, merge_draft
 from memkit.workspace import Workspace
 
@@ -79,9 +79,7 @@ def _told(decision: Decision, room: str = "memory") -> Done:
 
 def _own(workspace: Workspace, visit: Visit, given: Given) -> Any:
     """Return a record that the visitor may change, as they saw it."""
-    stored = find_record(workspace.archive, given.get("id", ""), visit.user)
-    if stored.record.user_id != visit.user:
-        raise NegativeAnswer("This record was shared by another user, and only they can change it.")
+    stored = own_record(workspace.archive, given.get("id", ""), visit.user)
     seen = given.get("seen", "")
     if seen and seen != digest_of(stored.status, stored.record.text):
         raise NegativeAnswer("It changed since this page was shown. Look at it again; nothing was done.")
