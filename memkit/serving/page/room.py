@@ -34,7 +34,6 @@ class Room:
     """Whether it reads memory, which requests do one at a time."""
     operators: bool = False
     """Whether it shows what concerns every user, and is only for the person who started the server."""
-    in_menu: bool = True
 
 
 def brief(record: Record, now: Any = None) -> Shown:

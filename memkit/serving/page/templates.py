@@ -67,7 +67,7 @@ def render(
 ) -> str:
     """Return a page as HTML; ``more`` has the room, a message, and for files ``is_file``."""
     is_file = bool(more.pop("is_file", False))
-    rooms = [room for room in ROOMS.values() if visit and room.in_menu and (visit.is_operator or not room.operators)]
+    rooms = [room for room in ROOMS.values() if visit and (visit.is_operator or not room.operators)]
     common: dict[str, Any] = {"visit": visit, "rooms": rooms, "link": link, "is_file": is_file, "room": None}
     common |= {"message": "", "fault": "", "may": lambda scope: visit is not None and not is_file and visit.may(scope)}
     common |= {"asset": (lambda name: link("static", name)) if is_file else _asset_address}
