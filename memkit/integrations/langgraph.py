@@ -432,6 +432,8 @@ def _checked(op: Op) -> Op:
     if isinstance(namespace := op.namespace if isinstance(op, GetOp | PutOp) else _prefix(op), str):
         # A string is a sequence of its letters, and the first of them would be the user.
         raise InvalidNamespaceError(f"A namespace must be a tuple of strings. Write ({namespace!r:.80},).")
+    if not isinstance(op, GetOp | PutOp | SearchOp | ListNamespacesOp):
+        raise UsageError(f"{op!r:.60} is not an operation of a store.")
     validate_op_namespace(op)
     if isinstance(op, SearchOp) and (op.limit < 0 or op.offset < 0):
         raise UsageError(f"limit and offset of a search must be 0 or more, not {min(op.limit, op.offset)}.")

@@ -188,6 +188,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
                 lines = self._lines(path)
                 if lines:
                     user = str(lines[0]["user_id"])
+                    self._require_harmless(user, (), target_thread_id)
                     there = self._folder / f"{session_digest(user, target_thread_id)}.jsonl"
                     known = self._lines(there) if there.exists() else []
                     self._replace(there, [*known, *({**line, "session_id": target_thread_id} for line in lines)])
@@ -333,23 +334,24 @@ class MemkitSaver(BaseCheckpointSaver[int]):
         """Judge the contents of a line, write it, and return when it is on the disk."""
         user = self._user(config)
         with self.plug.writing():
-            self._require_harmless(user, said)
+            thread = str(config["configurable"]["thread_id"])
+            self._require_harmless(user, said, thread)
             path = self._path(config)
             with self._held(path) as handle:
                 _cut_off_torn_line(handle)
-                whole = {"user_id": user, "session_id": str(config["configurable"]["thread_id"]), **line}
+                whole = {"user_id": user, "session_id": thread, **line}
                 written = json.dumps(self.plug.store.workspace.sealer.seal(whole), ensure_ascii=False)
                 with os.fdopen(os.dup(handle), "ab") as file:
                     file.write(f"{written}\n".encode("utf-8", "surrogatepass"))
                 os.fdatasync(handle)
 
-    def _require_harmless(self, user: str, said: object) -> None:
+    def _require_harmless(self, user: str, said: object, thread: str) -> None:
         fresh = [text for text in dict.fromkeys(_texts(said)) if hash(text) not in self._scanned]
         gate = WriteGate(
             self.plug.store.workspace.memory_settings.write,
             long_term=self.plug.store.workspace.settings["privacy.long_term"] != "off",
         )
-        reasons, _ = gate.judge_document(fresh, self.plug.origin(user), consented=self.plug.agreed(user))
+        reasons, _ = gate.judge_document(fresh, self.plug.origin(user), (thread,), consented=self.plug.agreed(user))
         if reasons:
             raise refusal(reasons, user)
         if len(self._scanned) > MOST_SCANNED:

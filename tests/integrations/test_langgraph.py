@@ -31,6 +31,7 @@ from memkit.runtime.memory.log.clone import lock_file
 from memkit.runtime.memory.log.shards import locked
 
 ADA = ("ada", "prefs")
+CREDENTIAL = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 
 
 @pytest.fixture
@@ -153,6 +154,20 @@ def test_what_is_refused_is_never_silent(store: Path, items: MemkitStore) -> Non
         asking.put(ADA, "x", {"n": 1})
 
 
+@pytest.mark.parametrize("namespace, key", [(ADA, CREDENTIAL), (("ada", CREDENTIAL), "key")])
+def test_a_secret_in_a_name_is_refused(store: Path, items: MemkitStore, namespace: tuple[str, ...], key: str) -> None:
+    """A key and a namespace are written down as the value is, and cannot be masked."""
+    with pytest.raises(Refused, match="credential"):
+        items.put(namespace, key, {"n": 1})
+    with MemkitSaver(store, user="ada", consent=True) as saver, pytest.raises(Refused, match="credential"):
+        counting(saver).invoke({"n": 1, "said": "hello"}, {"configurable": {"thread_id": CREDENTIAL}})
+    with MemkitSaver(store, user="ada", consent=True) as saver, pytest.raises(Refused, match="credential"):
+        counting(saver).invoke({"n": 1, "said": "hello"}, {"configurable": {"thread_id": "t"}})
+        saver.copy_thread("t", CREDENTIAL)
+    written = [path for path in store.rglob("*") if path.is_file() and CREDENTIAL.encode() in path.read_bytes()]
+    assert not [path for path in store.rglob("*") if CREDENTIAL in path.name] and not written
+
+
 def test_a_held_back_item_appears_when_a_person_approves_it(
     store: Path, items: MemkitStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,6 +222,14 @@ def test_a_text_is_no_namespace(items: MemkitStore) -> None:
     for count in ({"limit": -1}, {"offset": -1}):
         with pytest.raises(UsageError, match="must be 0 or more"):
             items.search(ADA, query="boat", **count)
+
+
+def test_what_is_no_operation_is_an_error(items: MemkitStore) -> None:
+    """It is not passed over, and the operations beside it are not carried out."""
+    operations: Any = [PutOp(ADA, "k", {"n": 1}), "get"]
+    with pytest.raises(UsageError, match="'get' is not an operation"):
+        items.batch(operations)
+    assert items.get(ADA, "k") is None
 
 
 def test_numbers_and_names_out_of_range(items: MemkitStore) -> None:

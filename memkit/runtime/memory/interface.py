@@ -140,7 +140,7 @@ class Gate(Protocol):
         """Return the verdict on ``text`` as the entire new content of a core section."""
 
     def judge_document(
-        self, value: JSON, origin: Origin, *, consented: bool = True
+        self, value: JSON, origin: Origin, names: Sequence[str] = (), *, consented: bool = True
     ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
         """Return why a document may not be kept, and a function that masks what the policy does not admit."""
 

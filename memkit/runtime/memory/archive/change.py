@@ -325,10 +325,10 @@ class ArchiveChange:
         return self.decided(origin, judgement.decision, event_id, judgement.reasons, section=section)
 
     def judge_document(
-        self, value: JSON, origin: Origin, *, consented: bool
+        self, value: JSON, origin: Origin, names: "Sequence[str]" = (), *, consented: bool
     ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
         """Return why a document may not be stored, and a function that masks what the policy does not admit."""
-        return self._gate().judge_document(value, origin, consented=consented and self._agreed(origin))
+        return self._gate().judge_document(value, origin, names, consented=consented and self._agreed(origin))
 
     def now(self) -> datetime:
         """Return the time of this change."""

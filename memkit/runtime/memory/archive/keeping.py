@@ -50,7 +50,7 @@ def keep(change: "ArchiveChange", kept: KeptDocument, origin: Origin, *, consent
         if standing is None:
             return Decision("admitted", None)
         return change.decided(origin, "admitted", _write_version(change, kept, origin, number + 1, None, None), ())
-    reasons, masked = change.judge_document(kept.value, origin, consented=consented)
+    reasons, masked = change.judge_document(kept.value, origin, (kept.space, kept.name), consented=consented)
     if reasons:
         return change.decided(origin, "refused", None, reasons)
     text = as_json(masked(kept.value))

@@ -136,14 +136,15 @@ class WriteGate:
         return judgement if judgement.merge_into else self._within_quota(judgement, origin, view)
 
     def judge_document(
-        self, value: JSON, origin: Origin, *, consented: bool = True
+        self, value: JSON, origin: Origin, names: Sequence[str] = (), *, consented: bool = True
     ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
         """Return why a document may not be kept, and a function that masks what the policy does not admit.
 
-        It is not a statement: the only questions are whether anything may be kept, and what it gives away.
+        It is not a statement: the only questions are whether anything may be kept, and what it and its ``names``,
+        which cannot be masked, give away.
         """
         told = list(_strings(value))
-        names = [name for name in (origin.user_id, origin.session_id, origin.agent_id) if name]
+        names = [name for name in (*names, origin.user_id, origin.session_id, origin.agent_id) if name]
         masked = self.settings.answered("mask")
         reasons = (
             *self._not_kept(consented), *_sensitive(told, self.settings.answered("refuse")), *_sensitive(names, HIDDEN)
