@@ -37,7 +37,7 @@ from memkit.runtime.backends.schema import VERSION, migrate
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.lines import InvalidRecord, StoreLocked, utc_now
 from memkit.runtime.memory.record.record import Draft, Origin
-from tests.backends.servers import running_pooler
+from tests.backends.servers import ROLE, running_pooler
 
 ANN, BOB = Origin("person", "ann"), Origin("person", "bob")
 OpenArchive = Callable[..., ArchivalStore]
@@ -357,6 +357,34 @@ def test_a_server_without_a_free_connection_is_waited_for_and_then_said(
         one.close()
 
 
+def test_why_a_server_takes_no_writes_is_said_after_the_last_try(
+    open_at: OpenArchive, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cause, and not that the last of several tries was cut short."""
+    archive = open_at()
+    archive.offer(Draft("Ann prefers espresso"), ANN)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"ALTER ROLE {ROLE} SET default_transaction_read_only TO on")
+        try:
+            log_of(archive).close()
+            monkeypatch.setattr(postgres_server, "PATIENCE", 3.0)
+            with pytest.raises(BackendAway, match="it is read-only now"):
+                archive.offer(Draft("Ann has a cat"), ANN)
+        finally:
+            connection.execute(f"ALTER ROLE {ROLE} RESET ALL")
+
+
+def test_a_database_that_cannot_hold_every_text_gets_no_tables(server: str) -> None:
+    """It is said before anything was stored there."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
+    with (
+        psycopg.connect(server, dbname="latin", autocommit=True) as connection,
+        pytest.raises(BackendUnfit, match="its encoding is LATIN1"),
+    ):
+        migrate(connection, ROLE)
+
+
 def test_a_wrong_password_is_told_in_one_line_without_it(
     plain_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -647,6 +675,12 @@ def test_no_password_is_ever_shown(secret: str) -> None:
 
     assert secret not in without_secrets(url) + masked(f"could not parse {url}: {secret}", url)
     assert without_secrets(url) == "postgresql://ann@db.example:5432/memory?sslmode=require"
+
+
+def test_a_short_password_leaves_other_words_whole() -> None:
+    """A message in which every such letter is blotted out tells nobody what went wrong."""
+    assert masked('the value "a" of a role', "postgresql://ann:a@db/x") == 'the value "***" of *** role'
+    assert masked("PostgreSQL stays away", "postgresql://ann:a@db/x") == "PostgreSQL stays away"
 
 
 @pytest.mark.parametrize(

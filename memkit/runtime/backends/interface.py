@@ -119,7 +119,7 @@ def masked(text: str, url: str) -> str:
     held = [parts.netloc.rpartition("@")[0].partition(":")[2]]
     held += [value for key, value in parse_qsl(parts.query) if _SECRET.search(key)]
     for secret in sorted({form for one in held for form in (one, unquote(one))} - {""}, key=len, reverse=True):
-        text = text.replace(secret, "***")
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)  # 'postgres' is no part of 'postgresql'
     return " ".join(text.split())
 
 

@@ -43,6 +43,7 @@ MOST_CONNECTIONS = 10
 IDLE_SECONDS = 600.0
 LOOK_SECONDS, REFUSED_SECONDS = 0.05, 1.0
 """How often a waiting caller checks whether the server refused a connection, and for how long that is recent."""
+SILENT = "it does not answer"
 MEANWHILE = "The connection was lost, and another writer wrote meanwhile. Nothing was stored; try again."
 _COMING = re.compile("too many|connection slots|starting up|shutting down|recovery mode|are in use|were closed")
 """Messages that mean a later attempt may succeed; a refused connection has no error code."""
@@ -84,7 +85,7 @@ class PostgresServer:
             BackendAway: The server stays unreachable, or refuses access.
             BackendUnfit: The tables are not ours, or the role may not use them.
         """
-        deadline, pause, was_lost = time.monotonic() + PATIENCE, 0.05, False
+        deadline, pause, was_lost, told = time.monotonic() + PATIENCE, 0.05, False, ""
         while True:
             try:
                 answer = self._translated(ask, deadline)
@@ -92,11 +93,12 @@ class PostgresServer:
                 return answer
             except ConnectionLost as lost:
                 self._renew()
+                told = told if told and lost.told.startswith(SILENT) else lost.told  # a cause says more than silence
                 if self._served and not was_lost:  # a machine that is gone is noticed late
                     deadline, was_lost = time.monotonic() + PATIENCE, True
                 if time.monotonic() > deadline or not (self._served or lost.may_come):
                     raise BackendAway(
-                        f"PostgreSQL at {self.shown} cannot be reached: {lost.told} Nothing is lost; try again."
+                        f"PostgreSQL at {self.shown} cannot be reached: {told} Nothing is lost; try again."
                     ) from None
             time.sleep(pause)
             pause = min(1.0, pause * 2)
@@ -296,7 +298,7 @@ class _ServerPool:
                 raise refusal
             if time.monotonic() > deadline:
                 if self._pool.get_stats()["pool_size"] < MOST_CONNECTIONS:
-                    raise psycopg.OperationalError("it does not answer")
+                    raise psycopg.OperationalError(SILENT)
                 raise psycopg.OperationalError(f"all {MOST_CONNECTIONS} connections of this process are in use")
 
     def give_back(self, connection: _PooledConnection) -> None:

@@ -128,6 +128,9 @@ def migrate(connection: psycopg.Connection[Any], role: str, *, dry_run: bool = F
         before = version_of(connection)
         if before > VERSION:
             require_version(before)
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding not in ("UTF8", "SQL_ASCII"):
+            raise BackendUnfit(f"This database cannot hold every text: its encoding is {encoding}. Use one with UTF8.")
         _require_servant(connection, role)
         steps = [statement for version in range(before + 1, VERSION + 1) for statement in STEPS[version]]
         steps += [f"UPDATE {SCHEMA}.store SET version = {VERSION}"] if before < VERSION else []
