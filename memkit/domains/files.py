@@ -189,7 +189,7 @@ def domain_file(named: str, root: Path | None = None, *, starters: bool = True) 
         return known[named]
     from memkit.store.schema import suggestion
 
-    listed = f" Known: {', '.join(sorted(known))}; or name a file." if known else " 'memkit domain new' starts one."
+    listed = f" Known: {', '.join(sorted(known))}." if known else " 'memkit domain new' starts one."
     raise NotFound(f"There is no domain {named!r}.{suggestion(named, sorted(known)) or listed}")
 
 

@@ -16,6 +16,7 @@ from memkit.runtime.htn.core import (
     Budget,
     Consultation,
     Domain,
+    DomainError,
     HTNPlanner,
     Method,
     Operator,
@@ -293,3 +294,35 @@ def test_without_a_model_nobody_is_asked() -> None:
     """The reference has no model to ask, and says nothing instead of guessing."""
     assert llm_decompose("tea water", []) is None
     assert llm_decompose("tea water", [], domains=[KITCHEN]) is None
+
+
+@pytest.mark.parametrize("answer", [None, b'{"subtasks": []}', 7])
+def test_an_answer_that_is_no_text_is_no_proposal(answer: Any) -> None:
+    """A client's answer is None where its model declined."""
+    assert llm_decompose("tea water", [], ask=lambda question: answer, domains=[KITCHEN]) is None
+
+
+@pytest.mark.parametrize("given", [7, "errands", ["errands"]])
+def test_what_is_no_domain_is_said(given: Any) -> None:
+    """Also one domain where a list of them is wanted: its keys are none."""
+    with pytest.raises(DomainError, match="is not a domain"):
+        HTNPlanner(domain=given)
+    for domains in ([given], KITCHEN):
+        with pytest.raises(DomainError, match="is not a domain"):
+            llm_decompose("tea water", [], ask=lambda question: "", domains=domains)
+
+
+def test_an_option_of_a_model_is_not_overwritten() -> None:
+    """Only a third place that is named for them, or has no default, takes the reasons."""
+    told: list[Any] = []
+
+    def with_option(task: Any, state: Any, model: str = "small") -> None:
+        told.append(model)
+
+    def with_reasons(task: Any, state: Any, reasons: Any = ()) -> None:
+        told.append(list(reasons))
+
+    for model in (with_option, with_reasons):
+        HTNPlanner(domain=BARE, llm_decompose=model).solve_problem(problem("deliver book shop"))
+
+    assert told[0] == "small" and told[1]

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from memkit.runtime.loop.asking import as_completion
 from memkit.runtime.loop.bound import problems, read_arguments
 from memkit.runtime.loop.consent import AGREES, DECLINES, SPOKEN_OF, asks_to_forget, consent_in
-from memkit.runtime.loop.core import ConversationMemory, SemanticMemory, TaskMemory, VirtualContextMemory, WorkingMemory
+from memkit.runtime.loop.core import (
+    ConversationMemory,
+    HybridPlanner,
+    SemanticMemory,
+    TaskMemory,
+    VirtualContextMemory,
+    WorkingMemory,
+)
 from memkit.runtime.loop.interface import LoopError
 from memkit.runtime.loop.taint import excerpt, fence
 from memkit.runtime.loop.tasks import EXCERPT, MOST_ERRORS, MOST_STEPS, Episode
@@ -208,6 +215,26 @@ def test_a_resolved_error_is_the_lesson() -> None:
     assert kept == ["The task “deploy” succeeded: it runs. Lesson: push worked after it had failed with: rejected."]
     with pytest.raises(LoopError, match="start_task"):
         tasks.end_task(True, "again")
+
+
+def test_what_is_no_text_is_said_where_it_comes_in() -> None:
+    """A model that declined answers None; kept, it would make every later message fail."""
+    none, talk = cast("str", None), ConversationMemory(summarize_at=2, keep=1)
+    tasks = TaskMemory(WorkingMemory(), lambda outcome, taint: "R1")
+    with pytest.raises(LoopError, match="a message is a NoneType"):
+        talk.add_message("assistant", none)
+    for said in ("My dog is called Rex.", "He is old.", "It rains."):
+        talk.add_message("user", said)
+    assert [message["content"] for message in talk.messages] == ["It rains."]
+    for search in (VirtualContextMemory().search, VirtualContextMemory().recall):
+        with pytest.raises(LoopError, match="is searched for is a NoneType"):
+            search(none)
+    tasks.start_task("deploy")
+    for action, result in ((none, ""), ("push", none)):
+        with pytest.raises(LoopError, match="of a step is a NoneType"):
+            tasks.record_step(action, result)
+    with pytest.raises(LoopError, match="evolutionary"):
+        HybridPlanner().evolve()
 
 
 @given(st.lists(texts, max_size=40), st.integers(60, 400))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -157,14 +158,16 @@ def test_a_task_is_run_by_one_process_at_a_time(tmp_path: Path) -> None:
         (["a", "a"], "Two steps"),
         ([7], "is not a step"),
         ([("a", "b")], "is not a step"),
+        ([TaskStep(cast("str", None), print)], "is not a step"),
     ],
 )
 def test_steps_that_are_none_are_said(steps: list[AnyStep], told: str) -> None:
     """In one line, before anything is done."""
     with pytest.raises(LoopError, match=told):
         agent_over(None).run("t", steps)
-    with pytest.raises(LoopError, match="needs an id"):
-        agent_over(None).run(" ", ["a"])
+    for task_id in (" ", None, 7):
+        with pytest.raises(LoopError, match="needs an id"):
+            agent_over(None).run(cast("str", task_id), ["a"])
 
 
 @pytest.mark.parametrize("success", ["no", None, 0])

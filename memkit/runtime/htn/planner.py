@@ -31,7 +31,7 @@ from .language.domain import Domain, Problem
 from .language.methods import Method, methods_from, operators_from
 from .language.objects import typed_objects
 from .language.operators import Operator
-from .language.terms import HtnError, Members, ProblemError, Term, is_variable, parse_term, term_text
+from .language.terms import DomainError, HtnError, Members, ProblemError, Term, is_variable, parse_term, term_text
 from .learning.gaps import INSTRUCTIONS, AskedWhole, GapQuestion, goal_methods, read_answer, tested, without_goals
 from .learning.learned import LearnedMethod, learn
 from .learning.proposals import Attempt, Consultation, GapProposals, PausableClock
@@ -93,6 +93,8 @@ class HTNPlanner:
         if strategy not in (TURNS, DEPTH, LENGTH, CHEAPEST):
             raise HtnError(f"{strategy!r} is not a strategy. Use {TURNS}, {DEPTH}, {LENGTH} or {CHEAPEST}.")
         given = Domain.from_data(domain) if isinstance(domain, Mapping) else domain or Domain()
+        if not isinstance(given, Domain):
+            raise DomainError(f"{domain!r:.60} is not a domain. Pass a Domain, or the data of a domain's file.")
         self.domain = _with(given, methods_from(methods), operators_from(operators))
         self.learned: list[Method] = list(learned)
         """Methods that came from accepted proposals."""

@@ -250,6 +250,8 @@ class AgentLoop:
         """
         from .task_run import KeptSteps, run_task
 
+        if not isinstance(task_id, str) or not task_id.strip():
+            raise LoopError("A task needs an id, by which its steps are found again.")
         folder = getattr(self.memory.archive, "state_folder", None)
         kept = KeptSteps(task_id, folder) if folder else self._runs.setdefault(task_id, KeptSteps(task_id, None))
         return run_task(self, kept, task_id, steps)

@@ -309,7 +309,9 @@ class HybridPlanner:
         return first
 
     def evolve(self, generations: int = 50) -> str:
-        """Return the best program of the evolutionary searcher."""
+        """Return the best program of the evolutionary searcher; raise LoopError if none was passed."""
+        if self.evolutionary is None:
+            raise LoopError("There is nothing to evolve with. Pass an EvolutionarySearcher as 'evolutionary'.")
         return str(self.evolutionary.run(generations=generations))
 
     def _evolution(self, evaluator: Evaluator | None) -> Candidate:

@@ -148,8 +148,6 @@ class KeptSteps:
 
 def run_task(agent: Worker, kept: KeptSteps, task_id: str, steps: Sequence[AnyStep]) -> TaskRun:
     """Run the remaining steps in order, stopping at the first that does not succeed."""
-    if not isinstance(task_id, str) or not task_id.strip():
-        raise LoopError("A task needs an id, by which its steps are found again.")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
         raise LoopError(f"The task {task_id!r:.60} has no steps. Pass a list of them.")
     wanted = [_step(step) for step in steps]
@@ -229,7 +227,7 @@ def _instructed(agent: Worker, instruction: str) -> tuple[str, bool]:
 
 
 def _step(step: AnyStep) -> TaskStep:
-    if isinstance(step, TaskStep):
+    if isinstance(step, TaskStep) and isinstance(step.name, str):
         return step
     if isinstance(step, str):
         return TaskStep(step)

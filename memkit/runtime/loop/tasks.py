@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 
 from .bound import STOPPED, AnsweredErrors
 from .interface import JSON, LoopError
-from .taint import excerpt, joined, unfenced, words
+from .taint import check_words, excerpt, joined, unfenced, words
 from .tiers import DecisionMade, WorkingMemory
 
 SUCCEEDED, FAILED = "succeeded", "failed"
@@ -288,6 +288,8 @@ class TaskMemory:
 
     def record_step(self, action: str, result: str = "", *, succeeded: bool = True, used: Iterable[str] = ()) -> None:
         """Record a step of the running task and the records it relied on."""
+        check_words(action, "the action of a step")
+        check_words(result, "the result of a step")
         self._running().used.update(dict.fromkeys(used))
         self._running().add_step(action, result, succeeded=succeeded)
         self.working.record_step(action, result[:EXCERPT], succeeded=succeeded)

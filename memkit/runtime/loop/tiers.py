@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from .interface import JSON, LoopError, Message
-from .taint import excerpt, joined, words
+from .taint import check_words, excerpt, joined, words
 from .virtual_context import Found, estimate_tokens, overlap, ranked_messages
 
 # Working memory: the current task, what is done, and what is still to do.
@@ -255,7 +255,9 @@ class ConversationMemory:
         self._summarise = summarise
 
     def add_message(self, role: str, content: str) -> None:
-        """Add a message, and compress when there are too many."""
+        """Add a message, and compress when there are too many; raise LoopError if it is not text."""
+        check_words(role, "the role of a message")
+        check_words(content, "a message")
         self.messages.append({"role": role, "content": content})
         self._compress()
 

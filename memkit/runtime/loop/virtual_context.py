@@ -11,7 +11,7 @@ from typing import Any
 from .interface import MainContext, Message, TokenCounter
 from .planner import Procedures
 from .reply import DEFAULTS, AgentConfig
-from .taint import fence, left_open, marked, names, new_marker, words
+from .taint import check_words, fence, left_open, marked, names, new_marker, words
 
 WARNINGS = 3
 """The most outcomes of earlier failures that are shown."""
@@ -203,6 +203,7 @@ class VirtualContextMemory:
 
     def recall(self, query: str, k: int = 5) -> list[Block]:
         """Return one block per tier that knows something about ``query``."""
+        check_words(query, "what is searched for")
         tiers = {
             "core": ranked(query, "core", (f"{name}: {text}" for name, text in self.main.core.items() if text)),
             "messages": ranked_messages(query, "messages", self.main.messages),

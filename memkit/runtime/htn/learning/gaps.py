@@ -104,14 +104,14 @@ class GapQuestion:
         return json.dumps(self.to_data(), ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def read_answer(text: str) -> Any:
+def read_answer(text: Any) -> Any:
     r"""Return the data of an answer: JSON directly, or inside the only fence of a text; otherwise the text itself.
 
     >>> read_answer('Like this:\n```json\n{"subtasks": ["go home shop"]}\n```')
     {'subtasks': ['go home shop']}
     """
-    if len(text) > LONGEST_ANSWER:
-        return text
+    if not isinstance(text, str) or len(text) > LONGEST_ANSWER:
+        return text  # a client's answer is None where a model declined
     fences = _FENCE.findall(text)
     given = fences[0] if len(fences) == 1 else text
     try:

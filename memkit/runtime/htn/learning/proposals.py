@@ -117,10 +117,12 @@ class Consultation:
         if self.whole is not None:
             return True
         try:
-            inspect.signature(cast(Decomposer, self.decompose)).bind("task", "state", [])
+            signature = inspect.signature(cast(Decomposer, self.decompose))
+            signature.bind("task", "state", [])
         except (TypeError, ValueError):
             return False
-        return True
+        third = [*signature.parameters.values()][2:3]  # an option with a default is not a place for them
+        return all(one.default is one.empty or one.name == "reasons" for one in third)
 
 
 class PausableClock:
