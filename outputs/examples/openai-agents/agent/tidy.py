@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from memkit_runtime.host.wires import sendable_arguments, sendable_text
+from memkit_runtime.host.wires import sendable_arguments, sendable_text, whole
 from openai import BaseModel
 from openai.types.responses import (
     Response,
@@ -33,6 +33,19 @@ def tidy(response: Response) -> None:
             item.arguments = sendable_arguments(item.arguments)
         elif isinstance(item, ResponseOutputMessage):
             item.content = [_said(part) for part in item.content]
+
+
+def note_end(response: Response, stop: str | None) -> bool:
+    """Say at the end of the answer's text if ``stop``, the reason for its end, means that the rest is missing.
+
+    Returns:
+        Whether there is a text.
+    """
+    parts = [part for item in response.output if isinstance(item, ResponseOutputMessage) for part in item.content]
+    for part in parts[-1:]:
+        if isinstance(part, ResponseOutputText):
+            part.text = whole(part.text, stop)
+    return bool(parts)
 
 
 def _said(part: ResponseOutputText | ResponseOutputRefusal) -> ResponseOutputText | ResponseOutputRefusal:

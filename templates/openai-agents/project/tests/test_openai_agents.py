@@ -12,7 +12,7 @@ import pytest
 from agents import set_trace_processors, set_tracing_disabled
 from agents.tracing import TracingProcessor
 from agents.tracing.setup import get_trace_provider
-from memkit_runtime.host.wires import STOPPED
+from memkit_runtime.host.wires import CUT_OFF, STOPPED
 from memkit_runtime.testing.trial import promises
 from memkit_runtime.testing.trial.talking import Talk
 from openai.types.responses import Response, ResponseFunctionToolCall
@@ -108,6 +108,12 @@ def test_a_name_that_no_server_takes_back_does_not_end_the_session(talk: Talk) -
     assert "no tool 'rm -rf'" in talk.results()[0]
 
     assert talk("And now?", ["Still here."], "--session", "one").message == "Still here."
+
+
+def test_an_answer_that_is_cut_off_says_so(talk: Talk) -> None:
+    """Half an answer does not pass for a whole one, now or when the session continues."""
+    assert talk("Where to?", [{"text": "Take the", "stop": "length"}], *SESSION).message == f"Take the\n{CUT_OFF}"
+    assert talk("And then?", ["Turn left."], *SESSION).message == "Turn left."
 
 
 @pytest.mark.parametrize(
