@@ -306,6 +306,17 @@ def test_a_program_that_misbehaves_is_bounded(memory: Any, code: str, said: str)
     assert len(text) < 20_000
 
 
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_program_that_says_much_is_not_stopped_in_the_middle(memory: Any, tmp_path: Path, code: int) -> None:
+    """What it does after that is done, and how it ended decides, however little of its output is kept."""
+    lines = f"import sys; print('x' * 1_000_000); open('done', 'w').close(); sys.exit({code})"
+    tool = DeclaredTool("deploy", "Deploy.", run=[sys.executable, "-c", lines])
+
+    outcome = tools_of(memory, declared=[tool], root=tmp_path).call("deploy", {})
+
+    assert (tmp_path / "done").exists() and outcome.error is bool(code)
+
+
 def test_a_function_that_fails_is_answered(memory: Any) -> None:
     """An error inside a declared function is told to the model and ends nothing."""
     toolbox = tools_of(memory, declared=[DeclaredTool("divide", "Divide.", run="operator:truediv")])

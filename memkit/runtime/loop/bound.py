@@ -337,7 +337,7 @@ STEP_VARIABLE = "PLAN_STEP"
 """Environment variable that names the attempt of a step to a program: the same value again means a repetition."""
 _STEP: ContextVar[str | None] = ContextVar("step", default=None)
 OUTPUT_LIMIT = 64_000
-"""Bytes of a program's output that are read; a program that writes more is stopped."""
+"""Bytes of a program's output that are kept; the rest is read and dropped, so that the program ends by itself."""
 
 
 class ToolFailure(LoopError):
@@ -469,7 +469,7 @@ def _run_program(tool: DeclaredTool, command: list[str], args: Mapping[str, JSON
     if late:
         raise ToolFailure(f"{tool.name} did not finish within {tool.timeout:g} seconds and was stopped.")
     if len(output) > OUTPUT_LIMIT:
-        return f"{text}\n(output cut after {OUTPUT_LIMIT} bytes; the program was stopped)"
+        text = f"{text}\n(output cut after {OUTPUT_LIMIT:,} bytes)"
     if program.returncode:
         raise ToolFailure(f"{tool.name} failed with exit code {program.returncode}: {text or 'no output'}")
     return text or "done"
@@ -487,8 +487,8 @@ def _read_bounded(program: subprocess.Popen[bytes], timeout: float) -> tuple[byt
     try:
         assert program.stdout is not None
         output = program.stdout.read(OUTPUT_LIMIT + 1)
-        if len(output) > OUTPUT_LIMIT:
-            _end_group(program)
+        while program.stdout.read(OUTPUT_LIMIT):
+            pass
         program.wait()
     finally:
         timer.cancel()
