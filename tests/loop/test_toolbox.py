@@ -327,6 +327,28 @@ def test_a_function_that_fails_is_answered(memory: Any) -> None:
     assert "Error" in outcome.text
 
 
+def test_a_function_neither_prints_among_the_results_nor_ends_the_program(
+    memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Standard output carries what a command answers; an exit is a failure like any other."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    lines = (
+        "print('on import')",
+        "def say():",
+        "    print('by the way')",
+        "    return 'said'",
+        "def leave(): raise SystemExit(5)",
+    )
+    (tmp_path / "loud_tools_of_this_store.py").write_text("\n".join(lines))
+    names = ("say", "leave")
+    tools = [DeclaredTool(name, "Say.", run=f"loud_tools_of_this_store:{name}") for name in names]
+
+    said, left = (tools_of(memory, declared=tools, root=tmp_path).call(name, {}) for name in names)
+
+    assert "said" in said.text and left.error and "exit with 5" in left.text
+    assert capsys.readouterr() == ("", "on import\nby the way\n")
+
+
 def test_a_module_beside_the_declaration_is_found(memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``module:function`` names a file of the store, which never stands in for a library of the same name."""
     monkeypatch.setattr(sys, "path", [*sys.path])

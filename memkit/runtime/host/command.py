@@ -9,7 +9,7 @@ import re
 import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, runtime_checkable
@@ -75,7 +75,9 @@ def run(project: Project, arguments: Sequence[str] | None = None, environment: M
     work = tidy_up if options.consolidate else converse
     try:
         require_runtime(project)
-        return work(project, options, environment, streams)
+        # What a tool prints must not stand between the results.
+        with nullcontext() if streams.interactive else redirect_stdout(streams.messages):
+            return work(project, options, environment, streams)
     except KeyboardInterrupt:
         print("Interrupted.", file=streams.messages)
         return INTERRUPTED

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from pathlib import Path
@@ -357,15 +357,27 @@ def run_declared(tool: DeclaredTool, args: Mapping[str, JSON], root: Path, secon
         seconds: How long the caller can wait: a program is then stopped, a function is no longer waited for.
     """
     if isinstance(tool.run, str) or callable(tool.run):
-        function = find_function(tool.run, root) if isinstance(tool.run, str) else tool.run
         try:
-            return within(seconds, lambda: _called(function, args))
+            with _results_alone() if isinstance(tool.run, str) else nullcontext():
+                function = find_function(tool.run, root) if isinstance(tool.run, str) else tool.run
+                return within(seconds, lambda: _called(function, args))
+        except SystemExit as left:
+            raise ToolFailure(f"{tool.name} asked the program to exit with {left.code!r:.60}.") from None
         except TimeIsUp:
             raise ToolFailure(
                 f"{tool.name} did not finish within the time of this turn. Whether it was done is not known."
             ) from None
     bounded = tool if seconds is None else replace(tool, timeout=min(tool.timeout, seconds))
     return _run_program(bounded, list(tool.run), args, root)
+
+
+def _results_alone() -> AbstractContextManager[Any]:
+    """Lead what a function of the settings prints to standard error: standard output carries a command's result.
+
+    Beside the main thread others print, which only a host has, and its output is its own.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    return redirect_stdout(sys.stderr) if is_main else nullcontext()
 
 
 def declared_tools(
