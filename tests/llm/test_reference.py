@@ -168,6 +168,24 @@ def test_two_answers_are_both_shown(archive: ArchivalStore) -> None:
     assert len(reply.citations) == 2
 
 
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        (("I drink coffee", "I don't drink coffee"), "do I drink coffee?"),
+        (("I work at ACME", "I no longer work at ACME"), "where do I work?"),
+        (("I'm vegetarian", "I'm not vegetarian"), "am I vegetarian?"),
+    ],
+)
+def test_an_answer_tells_what_contradicts_it(archive: ArchivalStore, told: tuple[str, ...], asked: str) -> None:
+    """Where a question is open, neither side is told as if it were settled."""
+    for text in told:
+        archive.offer(Draft(text), Origin(actor="person", user_id="local"))
+
+    message = agent_of(archive).step(asked).message
+
+    assert [text for text in told if f"“{text}”" not in message] == []
+
+
 def test_each_of_several_things_that_a_question_lists_is_answered(archive: ArchivalStore) -> None:
     """Seven of them too, though no record is about more than one; not where most of them are unknown."""
     things = ["kettle", "lamp", "bicycle", "piano", "ladder", "violin", "canoe"]

@@ -23,6 +23,7 @@ from memkit.llm.rules.reading import (
     search,
 )
 from memkit.runtime.loop.consent import consent_in
+from memkit.runtime.memory.gate.contradictions import contradict
 from memkit.runtime.memory.gate.statements import (
     PlainStatement,
     corrected_by,
@@ -154,7 +155,8 @@ def _beginning(heard: Heard) -> Script:
 def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:
     """Return the records that answer a question: those that share most with it, several if not only one can hold.
 
-    Parts left open by the first may be answered by a record about something that it names: the employer's trade.
+    What contradicts the first is said with it, because nobody has settled which of the two holds. Parts left open by
+    the first may be answered by a record about something that it names: the employer's trade.
     """
     scored = [(_shared(asked, record), record) for record in found]
     best = max((score for score, _ in scored), default=0)
@@ -163,7 +165,8 @@ def fits(asked: Asked, found: Sequence[Recalled]) -> list[Recalled]:
         return top[:MOST_TOLD]
     slot = slot_of(top[0].text) if top else None
     same = [one for one in top[1:] if slot is not None and (other := slot_of(one.text)) and slot.same(other)]
-    return [*top[:1], *(same or _next_step(asked, top, found))]
+    opposed = [one for one in found if top and contradict(one.text, top[0].text)]
+    return [*top[:1], *(same or opposed or _next_step(asked, top, found))]
 
 
 def one_for_each(asked: Asked, sentence: str, found: Sequence[Recalled]) -> list[Recalled]:
