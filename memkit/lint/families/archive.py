@@ -239,9 +239,9 @@ RULES = (
         "open-question",
         "Records of the archive contradict each other, and nobody has said which is true.",
         "Both are recalled. Two statements were recorded, or two branches were merged, that disagree: statements that "
-        "contradict each other, two successors of one record, or a successor of what was rejected elsewhere. "
-        "`memkit memory list --open` shows both sides, and `memkit memory resolve ID --holds` says which holds, and "
-        "since when.",
+        "contradict each other, two successors of one record, or a successor or a repetition of what was rejected "
+        "elsewhere. `memkit memory list --open` shows both sides, and `memkit memory resolve ID --holds` says which "
+        "holds, and since when.",
         _HOME + _HOME.replace('001"', '002"').replace("Berlin", "Munich"),
         _HOME,
         _PLACE,

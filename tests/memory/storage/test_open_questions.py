@@ -136,6 +136,24 @@ def test_a_successor_of_what_was_rejected_elsewhere_is_a_question(branches: Bran
     assert merged.open_questions() == []
 
 
+@pytest.mark.parametrize("settle", ["resolve", "reject"])
+def test_a_value_that_was_rejected_elsewhere_is_a_question(branches: Branches, settle: str) -> None:
+    """One branch rejects what the other one forgets and is told again, in another spelling."""
+    falcon = note(branches.opening("main"), "Ada's code name is Falcon")
+    other = branches.on("other")
+    other.mark("forget", falcon, person())
+    again = note(other, "Ada's code name is FALCON!")
+    branches.on("main").mark("reject", falcon, person())
+
+    merged = branches.merged()
+
+    (asked,) = merged.open_questions()
+    assert (asked.kind, asked.ids) == ("of_rejected", (again, falcon))
+    _ = merged.resolve(again, person()) if settle == "resolve" else merged.mark("reject", again, person())
+    assert merged.open_questions() == []
+    assert [one.id for one in merged.records(user_id="ada")] == ([again] if settle == "resolve" else [])
+
+
 def test_rejecting_what_one_corrected_oneself_opens_no_question() -> None:
     """In sequence whoever rejects the old value knows of the new one."""
     store = ArchivalStore()

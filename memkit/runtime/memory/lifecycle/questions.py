@@ -35,6 +35,11 @@ CLASHING = """SELECT coalesce(a.present, a.written), coalesce(b.present, b.writt
               FROM clashes CROSS JOIN records AS a ON a.id=one CROSS JOIN records AS b ON b.id=other
               WHERE +a.status='live' AND +b.status='live' ORDER BY one, other"""
 """Starts from the pairs: there are few of them, and many live records."""
+SAID_AGAIN = """SELECT coalesce(live.present, live.written), coalesce(barred.present, barred.written)
+                FROM records AS barred CROSS JOIN records AS live ON live.digest=barred.digest
+                WHERE barred.status!='live' AND barred.status='rejected' AND barred.tombstone=1 AND barred.digest!=''
+                AND +live.status='live' ORDER BY live.id, barred.id"""
+"""Starts from what was rejected, of which there is little."""
 HOLDS_AGAINST = "holds_against"
 """Field of a person's verdict that names the other records of the question."""
 STATUS = "SELECT status FROM records WHERE id=?"
@@ -110,7 +115,8 @@ def _of_corpus(index: Index, name: str, now: datetime, most: int | None) -> list
     found: dict[tuple[str, ...], OpenQuestion] = {}
     parted = sql.execute("SELECT id FROM parted ORDER BY id").fetchall()
     structural = (one for (id,) in parted for one in _of_parted(sql, id, index.catalogue.writers_of))
-    for question in (*structural, *_contradictions(sql, now)):
+    again = _of_said_again(sql, index.catalogue.writers_of)
+    for question in (*structural, *again, *_contradictions(sql, now)):
         found.setdefault(question.ids, question)
     if state and not found and not sql.execute(UNLOOKED, (1,)).fetchone():
         with index.catalogue.database.transaction():
@@ -171,12 +177,28 @@ def _of_parted(
         why = f"Each supersedes {id}, without knowing of the other."
         yield OpenQuestion("two_successors", tuple(end for end, _ in ends), ends[0][1].user_id, why)
     if _status(sql, id) == "rejected":
-        rejected_by = {row[0] for row in sql.execute("SELECT writer FROM events WHERE target=? AND op='reject'", (id,))}
         for end, record in ends:
-            # A writer who rejected a value and wrote its successor knew of both.
-            if rejected_by.isdisjoint(writers_of(end)) and id not in _held_against(sql, end):
+            if _may_hold(sql, end, id, writers_of):
                 why = f"It supersedes {id}, which was rejected elsewhere."
                 yield OpenQuestion("of_rejected", (end, id), record.user_id, why)
+
+
+def _of_said_again(sql: sqlite3.Connection, writers_of: Callable[[str], Collection[str]]) -> Iterator[OpenQuestion]:
+    """Yield the questions about values that one branch rejected and another one was told again."""
+    for pair in sql.execute(SAID_AGAIN):
+        live, barred = (Record.from_checked(json.loads(data)) for data in pair)
+        is_theirs = live.user_id == barred.user_id and not item_of(live)
+        if is_theirs and _may_hold(sql, live.id, barred.id, writers_of):
+            why = f"It says what {barred.id} said, which was rejected elsewhere."
+            yield OpenQuestion("of_rejected", (live.id, barred.id), live.user_id, why)
+
+
+def _may_hold(sql: sqlite3.Connection, id: str, rejected: str, writers_of: Callable[[str], Collection[str]]) -> bool:
+    """Return whether a record was written without knowing of a rejection, and no person has said that it holds."""
+    query = "SELECT writer FROM events WHERE target=? AND op='reject'"
+    # A writer who rejected a value and wrote the record knew of both.
+    is_unaware = {row[0] for row in sql.execute(query, (rejected,))}.isdisjoint(writers_of(id))
+    return is_unaware and rejected not in _held_against(sql, id)
 
 
 def _status(sql: sqlite3.Connection, id: str) -> str:
