@@ -6,12 +6,11 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from memkit.errors import EnvironmentFault, MemkitError, StoreFault, UsageError
@@ -23,18 +22,14 @@ from memkit.runtime.memory.log.clone import state_folder
 from memkit.runtime.memory.log.log import (
     Forged,
     Log,
-    OneWriter,
     ShardStat,
-    SharedShards,
-    Span,
     Users,
     Witness,
-    Written,
     claimed_link,
     link_of,
     shard_writer,
 )
-from memkit.runtime.memory.log.shards import MONTH, SHARD_LIMIT, branch_mark, shard_name
+from memkit.runtime.memory.log.shards import MONTH, branch_mark
 from memkit.runtime.memory.record.lines import EMPTY, JSON, InvalidRecord, decode_line
 from memkit.runtime.memory.record.record import SHARING, unplaced
 from memkit.store.files import write_whole
@@ -380,56 +375,41 @@ def names_server(manifest: str) -> bool:
     return False
 
 
-class CommitShards:
+class TreeLog(Log):
     """The shards of a commit, copied into an unnamed file when the first of them is read."""
 
-    def __init__(self, objects: GitObjects, commit: str) -> None:
-        self.commit = commit
-        self._objects = objects
+    witness: Witness | None = None
+
+    def __init__(self, git: Git, commit: str) -> None:
+        self._objects = _objects(git)
+        self._commit = commit
+        self.witness = Witness(git.root, has_heads=False)
 
     @cached_property
-    def entries(self) -> dict[str, TreeEntry]:
+    def _entries(self) -> dict[str, TreeEntry]:
         """Return git's tree entry of each shard by its name; links are not followed."""
         found = {}
-        for entry in self._objects.tree(self.commit, "archive"):
+        for entry in self._objects.tree(self._commit, "archive"):
             match = _SHARD.fullmatch(entry.path)
             if match and entry.mode != "120000":
                 found[match["shard"]] = entry
         return found
 
-    def sizes(self) -> dict[str, int]:
-        """Return each shard's size in bytes by its name."""
-        return {shard: entry.size for shard, entry in self.entries.items()}
-
-    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; empty for one that the commit does not have."""
-        return self._blobs.read(self.entries[shard].id, offset, size) if shard in self.entries else b""
-
     @cached_property
     def _blobs(self) -> BlobFile:
-        return self._objects.copied(entry.id for entry in self.entries.values())
-
-
-class TreeLog(SharedShards):
-    """The shards of a commit."""
-
-    def __init__(self, git: Git, commit: str) -> None:
-        self._committed = CommitShards(_objects(git), commit)
-        self.witness = Witness(git.root, has_heads=False)
+        return self._objects.copied(entry.id for entry in self._entries.values())
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard of the commit."""
-        found = self._committed.entries.items()
-        return {shard: ShardStat(entry.size, 0, int(entry.id[:15], 16)) for shard, entry in found}
+        return {shard: ShardStat(entry.size, 0, int(entry.id[:15], 16)) for shard, entry in self._entries.items()}
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard; empty for one that the commit does not have."""
-        return self._committed.read(shard, offset, size)
+        return self._blobs.read(self._entries[shard].id, offset, size) if shard in self._entries else b""
 
     def batch(self, users: Users = None) -> NoReturn:
         """Refuse: what was believed then does not change."""
-        commit = self._committed.commit
-        raise UsageError(f"The commit {commit[:12]} is history and cannot be written to.")
+        raise UsageError(f"The commit {self._commit[:12]} is history and cannot be written to.")
 
 
 def index_folder(cache: Path, commit: str) -> Path:
@@ -442,82 +422,3 @@ def index_folder(cache: Path, commit: str) -> Path:
         for path in others[KEPT:]:
             shutil.rmtree(path, ignore_errors=True)
     return own
-
-
-class HeldShards:
-    """Shards held in memory."""
-
-    def __init__(self, held: Mapping[str, bytes] = MappingProxyType({})) -> None:
-        self._held = held
-
-    def sizes(self) -> dict[str, int]:
-        """Return each shard's size in bytes by its name."""
-        return {shard: len(data) for shard, data in self._held.items()}
-
-    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; empty for one that does not exist."""
-        return self._held.get(shard, b"")[offset : None if size < 0 else offset + size]
-
-
-class BranchLog(SharedShards):
-    """Read-only shards, and beside them those of a new writer, in memory."""
-
-    def __init__(self, base: CommitShards | HeldShards, *, month: str, writer: str) -> None:
-        self._base = base
-        self._prefix = f"{month}/"
-        self.writer = writer
-        self.witness = None
-        self.added: dict[str, bytes] = {}
-        """The new shards by name, in the order in which they were begun."""
-
-    def shards(self, users: Users = None) -> dict[str, ShardStat]:
-        """Return all shards."""
-        sizes = self._base.sizes() | {shard: len(data) for shard, data in self.added.items()}
-        return {shard: ShardStat(size, 0, 0) for shard, size in sizes.items()}
-
-    def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of a shard; empty for one that does not exist."""
-        if shard not in self.added:
-            return self._base.read(shard, offset, size)
-        return self.added[shard][offset : None if size < 0 else offset + size]
-
-    @contextmanager
-    def batch(self, users: Users = None) -> Iterator[BranchBatch]:
-        """Yield a batch that adds to the new shards."""
-        yield BranchBatch(self)
-
-    def name(self, part: int) -> str:
-        """Return the name of one of the new shards, counted from 1."""
-        return self._prefix + shard_name(self.writer, part)
-
-
-class BranchBatch(OneWriter):
-    """Lines to be added to the new shards."""
-
-    def __init__(self, log: BranchLog) -> None:
-        self._log = log
-        self.writer = log.writer
-        self._staged: dict[str, bytearray] = {}
-
-    def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
-        """Return the future position of ``line``; a full shard is followed by the next one."""
-        part = max(1, len({**self._log.added, **self._staged}))
-        if (end := self._end(part)) and end + len(line) > SHARD_LIMIT:
-            part, end = part + 1, 0
-        shard = self._log.name(part)
-        self._staged.setdefault(shard, bytearray()).extend(line)
-        return Span(shard, end, len(line))
-
-    def flush(self) -> Mapping[str, Written]:
-        """Add the staged lines."""
-        written = {}
-        for shard, lines in self._staged.items():
-            before = self._log.added.get(shard, b"")
-            self._log.added[shard] = whole = before + lines
-            written[shard] = Written(len(before), bytes(lines), ShardStat(len(whole), 0, 0))
-        self._staged = {}
-        return written
-
-    def _end(self, part: int) -> int:
-        shard = self._log.name(part)
-        return len(self._log.added.get(shard, b"")) + len(self._staged.get(shard, b""))

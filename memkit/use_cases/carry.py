@@ -23,9 +23,9 @@ from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.log.log import MemoryLog
 from memkit.runtime.memory.record.lines import JSON, Reason, decode_line, encode_data, is_sealed, parse_time
 from memkit.runtime.memory.record.record import SHARED, Draft, Origin, unplaced
-from memkit.store.chain_history import BranchLog, HeldShards
 from memkit.use_cases.in_parts import in_parts
 from memkit.workspace import Workspace
 
@@ -289,11 +289,12 @@ def _judged(
     """Let the gate judge some users' memories in a file against what is known of them, and write nothing."""
     users = users if everybody is None else everybody
     known, events = workspace.archive.log, list[Mapping[str, object]]()
-    held = {shard: known.read(shard) for shard in known.shards(users)}
-    log = BranchLog(HeldShards(held), month=f"{workspace.clock():%Y-%m}", writer=f"imported-{imported.batch}")
+    month, writer = f"{workspace.clock():%Y-%m}", f"imported-{imported.batch}"
+    here = MemoryLog(held={shard: known.read(shard) for shard in known.shards(users)})
+    log = MemoryLog(here, month=month, writer=writer)
     with workspace.archive_on(log, observe=events.append) as archive:
         _offer_all(workspace, archive, source, wishes, imported, lambda count: None, frozenset(users))
-    lines = [line for written in log.added.values() for line in written.splitlines()]
+    lines = [line for written in log.added.values() for line in bytes(written).splitlines()]
     return _ImportedPart(imported, lines, [event for event in events if event["event"] in TOLD])
 
 

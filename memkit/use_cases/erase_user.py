@@ -36,8 +36,8 @@ from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.index.steps import SeveralCalled
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
-from memkit.runtime.memory.log.log import Witness, claimed_link
-from memkit.runtime.memory.log.shards import LOCK_SECONDS, SHARD_LIMIT, locked, shard_name
+from memkit.runtime.memory.log.log import SHARD_LIMIT, Witness, claimed_link, shard_name
+from memkit.runtime.memory.log.shards import LOCK_SECONDS, locked
 from memkit.runtime.memory.record.lines import JSON, decode_line, new_id, shown
 from memkit.store.chain_history import heads_without, tips_of_heads
 from memkit.store.config import OUTBOX, load_settings

@@ -20,6 +20,7 @@ from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
 from memkit.runtime.memory.lifecycle.reflection import Reflected
 from memkit.runtime.memory.log.clone import CACHE, MACHINE, cache_folder
+from memkit.runtime.memory.log.log import MemoryLog
 from memkit.runtime.memory.log.shards import branch_mark
 from memkit.runtime.memory.record.lines import ArchiveError, parse_duration, seconds_before
 from memkit.runtime.memory.record.record import CHANGEABLE, Draft
@@ -27,9 +28,7 @@ from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
 from memkit.store.chain_history import (
     HEADS,
-    BranchLog,
-    CommitShards,
-    HeldShards,
+    TreeLog,
     damaged_heads,
     heads_in,
     heads_of_store,
@@ -140,7 +139,7 @@ def consolidate_memory(
     parts = list(in_parts(workspace, users, _consolidated, *prefix, draws, executor=executor))
     for part in parts:
         for shard, lines in part.added.items():
-            work.log.added[shard] = work.log.added.get(shard, b"") + lines
+            work.log.added.setdefault(shard, bytearray()).extend(lines)
     done = Consolidated(
         *(tuple(chain.from_iterable(field)) for field in zip(*(part.done for part in parts), strict=True))
     )
@@ -159,7 +158,7 @@ class _ConsolidatedPart(NamedTuple):
     """The result of consolidating some users."""
 
     done: Consolidated
-    added: Mapping[str, bytes]
+    added: Mapping[str, bytearray]
     """The new lines, by shard."""
     summary: str
     notes: tuple[str, ...]
@@ -200,12 +199,12 @@ def _everybody(archive: ArchivalStore) -> list[str]:
     return sorted({*archive.users(), *(record.user_id for record in archive.records(user_id=NOBODY))})
 
 
-def _log_of(workspace: Workspace, users: Sequence[str] | None, base: str, month: str, writer: str) -> BranchLog:
+def _log_of(workspace: Workspace, users: Sequence[str] | None, base: str, month: str, writer: str) -> MemoryLog:
     """Return a log on top of a commit, or of what the server holds about ``users``."""
     if (server := workspace.server) is not None:
         held = {shard: server.read(shard) for shard in server.shards(users)}
-        return BranchLog(HeldShards(held), month=month, writer=writer)
-    return BranchLog(CommitShards(GitObjects(workspace.git), base), month=month, writer=writer)
+        return MemoryLog(MemoryLog(held=held), month=month, writer=writer)
+    return MemoryLog(TreeLog(workspace.git, base), month=month, writer=writer)
 
 
 @dataclass(frozen=True)
@@ -268,7 +267,7 @@ class _OnBranch:
     objects: GitObjects
     name: str
     base: str
-    log: BranchLog
+    log: MemoryLog
     server: PostgresLog | None = None
     """The server that the lines go to instead, for memory on no branch."""
 
@@ -287,11 +286,7 @@ class _OnBranch:
         if not dry_run:
             base = workspace.commit_memory(force=True, added=0) or base
         month, writer = f"{workspace.clock():%Y-%m}", f"{writer}-{branch_mark(os.urandom(8).hex())}"
-        log = (
-            _log_of(workspace, None, base, month, writer)
-            if reads
-            else BranchLog(HeldShards(), month=month, writer=writer)
-        )
+        log = _log_of(workspace, None, base, month, writer) if reads else MemoryLog(month=month, writer=writer)
         return cls(objects, name, base, log, workspace.server)
 
     @property
@@ -305,10 +300,10 @@ class _OnBranch:
             from memkit.runtime.backends.moving import Passage, bring
             from memkit.runtime.backends.postgres_sink import PostgresSink
 
-            fresh = BranchLog(HeldShards(self.log.added), month="", writer=self.log.writer)
+            fresh = MemoryLog(held=self.log.added)
             bring(Passage(fresh, parts=True, key=None), PostgresSink(self.server), lambda one: None, lambda lines: None)
             return None
-        changes = {f"archive/{shard}": content for shard, content in self.log.added.items()}
+        changes = {f"archive/{shard}": bytes(content) for shard, content in self.log.added.items()}
         return self.objects.commit(self.name, changes, message, parent=self.base)
 
 

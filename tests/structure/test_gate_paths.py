@@ -51,6 +51,7 @@ LINE_WRITERS = {
     "memkit/use_cases/carry.py": "makes the scratch folder of a dry run",
     "memkit/use_cases/erase_user.py": "takes lines out, and leaves digests",
     "memkit/use_cases/accounts.py": "reads lines; what it replaces are values",
+    "memkit/use_cases/upkeep.py": "holds the log of a branch in memory, and commits what an archive wrote to it",
     "memkit/workspace.py": "counts changes and commits what is there",
 }
 """Modules that touch the shards, and why each may."""

@@ -17,17 +17,18 @@ from typing import NamedTuple, NoReturn, Protocol
 from ..memory.index.chains import shard_order
 from ..memory.log.clone import make_private
 from ..memory.log.log import (
+    SHARD_LIMIT,
     Log,
     ShardStat,
-    SharedShards,
     Users,
     claimed_link,
     linked,
     parent_of,
+    shard_name,
     shard_writer,
     split_lines,
 )
-from ..memory.log.shards import SHARD_LIMIT, shard_name, sync_folder
+from ..memory.log.shards import sync_folder
 from ..memory.record.lines import JSON, ArchiveError, InvalidRecord, decode_line, encode_line, parse_time
 from ..memory.record.record import SHARED, SHARING, corpus_of
 
@@ -272,10 +273,8 @@ class FilesSink:
         return True
 
 
-class _FolderLog(SharedShards):
+class _FolderLog(Log):
     """The shards of a folder, for reading."""
-
-    witness = None
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

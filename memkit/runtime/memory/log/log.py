@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import get_ident
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from ..record.lines import EMPTY, JSON, InvalidRecord, NothingOfItsOwn, decode_line, encode_data
@@ -349,6 +350,7 @@ class NewestLine(Witness):
 
 # Positions.
 
+SHARD_LIMIT = 2 * 1024 * 1024
 SHARD_NAME = r"(?P<writer>.+?)(?:-(?P<part>[2-9]|[1-9]\d+))?\.jsonl"
 
 Observe = Callable[[dict[str, object]], None]
@@ -413,6 +415,7 @@ class Batch(Protocol):
 
     def writer_in(self, corpus: str) -> str:
         """Return the writer name for lines of this corpus."""
+        return self.writer
 
     def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
         """Return the future position of ``line``, whose content is ``data``, once the batch is flushed."""
@@ -422,43 +425,59 @@ class Batch(Protocol):
 
 
 class Log(Protocol):
-    """Lines in the order they were appended."""
+    """Lines in the order they were appended.
+
+    The defaults are those of logs whose shards have lines about anyone, and may be edited by people and git.
+    """
 
     @property
     def witness(self) -> Witness | None:
         """Return this clone's own knowledge of the lines; None if no clone has any."""
+        return None
 
     @property
     def cache(self) -> str:
         """Return a name for the cached index of this log; empty for the store's own files."""
+        return ""
 
     @property
     def vectors(self) -> Any:
         """Return vectors shared by several instances, for search by meaning; None if each has its own."""
+        return None
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return every shard that may contain lines about ``users``, or shared ones."""
 
     def glance(self) -> object:
         """Return a value that stays equal while the shards are as ``shards`` last saw them; None if only that tells."""
+        return None
 
     def folders(self, users: Users) -> Sequence[str] | None:
         """Return prefixes of the names of those shards; None if any shard may contain lines about anyone."""
+        return None
 
     def only_grew(self, before: ShardStat, after: ShardStat) -> bool:
         """Return whether the old content of a shard is known to be still there, without reading it."""
+        return False
 
     def users(self) -> list[str] | None:
         """Return all users with lines; None if only the lines themselves can tell."""
+        return None
 
     def tips(self) -> "Iterable[Tip] | None":
         """Return the end of every chain; None if only the lines themselves can tell."""
+        return None
 
     def lost(self) -> Mapping[str, WriterHead]:
-        """Return, by writer, the newest line that this clone had written and the log itself no longer has."""
+        """Return, by writer, the newest line that this clone had written and the log itself no longer has.
+
+        Nothing, where all lines are entered: then the catalogue compares them with the heads.
+        """
+        return {}
 
     def close(self) -> None:
         """Release what the log holds open."""
+        return
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
         """Return bytes of a shard."""
@@ -471,55 +490,16 @@ class Log(Protocol):
         """
 
 
-class SharedShards:
-    """Common to logs whose shards have lines about anyone, and may be edited by people and git."""
-
-    cache = ""
-    vectors = None
-
-    def glance(self) -> object:
-        """Return None: each shard has to be checked."""
-        return None
-
-    def folders(self, users: Users) -> Sequence[str] | None:
-        """Return None: any shard may contain lines about anyone."""
-        return None
-
-    def only_grew(self, before: ShardStat, after: ShardStat) -> bool:
-        """Return False: only reading a shard can tell."""
-        return False
-
-    def users(self) -> list[str] | None:
-        """Return None: only the lines can tell."""
-        return None
-
-    def tips(self) -> "Iterable[Tip] | None":
-        """Return None: only the lines can tell."""
-        return None
-
-    def lost(self) -> Mapping[str, WriterHead]:
-        """Return nothing: all lines are entered, and the catalogue compares them with the heads."""
-        return {}
-
-    def close(self) -> None:
-        """Do nothing: no file stays open."""
-
-
-class OneWriter:
-    """Common to batches whose lines all have one writer name, whoever they concern."""
-
-    writer: str
-
-    def writer_in(self, corpus: str) -> str:
-        """Return that name."""
-        return self.writer
-
-
 @lru_cache(maxsize=256)  # called for every line read
 def shard_writer(shard: str) -> tuple[str, int]:
     """Return the writer of a shard and the number of its file, counted from 1."""
     match = re.fullmatch(SHARD_NAME, shard.rpartition("/")[2])
     return (match["writer"], int(match["part"] or 1)) if match else (shard, 1)
+
+
+def shard_name(writer: str, part: int) -> str:
+    """Return the file name of a writer's shard."""
+    return f"{writer}.jsonl" if part == 1 else f"{writer}-{part}.jsonl"
 
 
 def split_lines(data: bytes) -> tuple[list[tuple[int, bytes]], int]:
@@ -549,47 +529,69 @@ def is_whole(tail: bytes) -> bool:
     return True
 
 
-class MemoryLog(SharedShards):
-    """A log without a disk: one shard that ends with the process."""
+class MemoryLog(Log):
+    """Shards that end with the process: those of one writer, beside those of another log, which is only read."""
 
-    SHARD = "memory/memory.jsonl"
-    witness = None
-
-    def __init__(self) -> None:
-        self._data = bytearray()
+    def __init__(
+        self,
+        base: Log | None = None,
+        *,
+        month: str = "memory",
+        writer: str = "memory",
+        held: Mapping[str, bytes | bytearray] = MappingProxyType({}),
+    ) -> None:
+        """Begin with the shards in ``held``, on top of those of ``base``."""
+        self._base = base
+        self._prefix = f"{month}/"
+        self.writer = writer
+        self.added = {shard: bytearray(lines) for shard, lines in held.items()}
+        """The writer's shards by name, in the order in which they were begun."""
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
-        """Return the one shard."""
-        return {self.SHARD: ShardStat(len(self._data), 0, 0)}
+        """Return all shards."""
+        base = self._base.shards(users) if self._base is not None else {}
+        return base | {shard: ShardStat(len(data), 0, 0) for shard, data in self.added.items()}
 
     def read(self, shard: str, offset: int = 0, size: int = -1) -> bytes:
-        """Return bytes of the one shard."""
-        return bytes(self._data[offset : None if size < 0 else offset + size])
+        """Return bytes of a shard; empty for one that does not exist."""
+        if shard not in self.added and self._base is not None:
+            return self._base.read(shard, offset, size)
+        return bytes(self.added.get(shard, b"")[offset : None if size < 0 else offset + size])
 
     @contextmanager
     def batch(self, users: Users = None) -> Iterator["MemoryBatch"]:
-        """Yield a batch."""
-        yield MemoryBatch(self._data)
+        """Yield a batch that adds to the writer's shards."""
+        yield MemoryBatch(self)
+
+    def name(self, part: int) -> str:
+        """Return the name of one of the writer's shards, counted from 1."""
+        return self._prefix + shard_name(self.writer, part)
 
 
-class MemoryBatch(OneWriter):
-    """Lines on their way to a log in memory."""
+class MemoryBatch(Batch):
+    """Lines to be added to shards in memory."""
 
-    writer = "memory"
-
-    def __init__(self, data: bytearray) -> None:
-        self._data = data
-        self._staged = bytearray()
+    def __init__(self, log: MemoryLog) -> None:
+        self._log = log
+        self.writer = log.writer
+        self._staged: dict[str, bytearray] = {}
 
     def stage(self, line: bytes, data: Mapping[str, JSON] = EMPTY) -> Span:
-        """Return the future position of ``line``."""
-        span = Span(MemoryLog.SHARD, len(self._data) + len(self._staged), len(line))
-        self._staged += line
-        return span
+        """Return the future position of ``line``; a full shard is followed by the next one."""
+        part = max(1, len({**self._log.added, **self._staged}))
+        shard = self._log.name(part)
+        end = len(self._log.added.get(shard, b"")) + len(self._staged.get(shard, b""))
+        if end and end + len(line) > SHARD_LIMIT:
+            shard, end = self._log.name(part + 1), 0
+        self._staged.setdefault(shard, bytearray()).extend(line)
+        return Span(shard, end, len(line))
 
     def flush(self) -> Mapping[str, Written]:
-        """Append the staged lines."""
-        offset, data = len(self._data), bytes(self._staged)
-        self._data += self._staged
-        self._staged.clear()
-        return {MemoryLog.SHARD: Written(offset, data, ShardStat(len(self._data), 0, 0))}
+        """Add the staged lines."""
+        written = {}
+        for shard, lines in self._staged.items():
+            whole = self._log.added.setdefault(shard, bytearray())
+            written[shard] = Written(len(whole), bytes(lines), ShardStat(len(whole) + len(lines), 0, 0))
+            whole += lines
+        self._staged = {}
+        return written

@@ -15,12 +15,26 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from threading import Event, Lock, Thread
 
 from ..record.lines import EMPTY, JSON, MAKE_ROOM, InvalidRecord, StoreFull, StoreLocked, StoreReadOnly, to_text
 from .clone import DENIED, NO_ROOM, lock_file, make_private, open_inside, require_inside, state_folder
-from .log import Observe, OneWriter, ShardStat, SharedShards, Span, Users, Witness, Written, is_whole, shard_writer
+from .log import (
+    SHARD_LIMIT,
+    Batch,
+    Log,
+    Observe,
+    ShardStat,
+    Span,
+    Users,
+    Witness,
+    Written,
+    is_whole,
+    shard_name,
+    shard_writer,
+)
 
 # A lock between processes.
 
@@ -164,7 +178,6 @@ def _open(path: Path) -> int:
 
 # The shards.
 
-SHARD_LIMIT = 2 * 1024 * 1024
 MONTH = r"\d{4}-\d{2}"
 WRITER = r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9_])?"
 Branch = str | Callable[[], str | None] | None
@@ -181,7 +194,7 @@ FEW_SHARDS, LOOK_SECONDS = 32, 0.05
 """Up to this many shards are checked for changes every time; of more, all are rechecked after this time."""
 
 
-class ShardLog(SharedShards):
+class ShardLog(Log):
     """The shards under ``archive/`` of a store."""
 
     def __init__(
@@ -215,7 +228,11 @@ class ShardLog(SharedShards):
         self._observe = observe
         self._timeout = timeout
         self._looked, self._folders = 0.0, dict[str, int]()
-        self.witness = Witness(root)
+
+    @cached_property
+    def witness(self) -> Witness:
+        """Return what this clone itself knows of the lines."""
+        return Witness(self._root)
 
     def shards(self, users: Users = None) -> dict[str, ShardStat]:
         """Return all shards; months and shards that are links are not followed.
@@ -347,7 +364,7 @@ class ShardLog(SharedShards):
         return keep
 
 
-class ShardBatch(OneWriter):
+class ShardBatch(Batch):
     """Lines on their way to disk; the store's lock is held."""
 
     def __init__(
@@ -425,11 +442,6 @@ class ShardBatch(OneWriter):
             raise _explained(error, path) from None
         finally:
             os.close(descriptor)
-
-
-def shard_name(writer: str, part: int) -> str:
-    """Return the file name of a writer's shard."""
-    return f"{writer}.jsonl" if part == 1 else f"{writer}-{part}.jsonl"
 
 
 def branch_mark(branch: str) -> str:
