@@ -11,10 +11,10 @@ from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index import search
-from memkit.runtime.memory.index.intake import found_by
 from memkit.runtime.memory.interface import MemorySettings, Within
+from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.record.record import Draft
-from memkit.runtime.memory.words.text import query_terms, tokens
+from memkit.runtime.memory.words.text import day_words, query_terms, tokens
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
@@ -293,7 +293,8 @@ def test_relevance_equals_the_bm25_oracle(texts: list[str], query: str) -> None:
     with ArchivalStore(None, gate=OpenGate(), settings=everything) as store:
         ids = [note(store, text) for text in texts]
         hits = store.search(query, user_id="ada", k=100).hits
-        found = {record.id: found_by(record) for record in store.records(user_id="ada")}
+        found = {record.id: [*tokens(record.text), *day_words(parse_time(record.created_at).date())]
+                 for record in store.records(user_id="ada")}  # fmt: skip
     terms = query_terms(query)
     oracle = rank_bm25.BM25Okapi([found[id] for id in ids], k1=1.2, b=0.75, epsilon=0)
     expected = dict(zip(ids, oracle.get_scores(terms), strict=True))

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..index.documents import PIECE, Documents, StoredDocument, is_utf8
+from ..index.documents import PIECE, Documents, StoredDocument
 from ..interface import Decision
 from ..record.events import DOCUMENT
 from ..record.lines import EMPTY, JSON, InvalidRecord, Reason, kept_time, parse_time, to_text
-from ..record.record import ITEM, Draft, Origin
+from ..record.record import ITEM, Draft, Origin, encodable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,7 @@ def as_json(value: JSON) -> str:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         if (key := next(_other_keys(value), None)) is not None:
             raise InvalidRecord(f"This cannot be kept as JSON: the key {key!r:.60} is not a string.")
-        return text if text.isprintable() or is_utf8(text) else json.dumps(value, separators=(",", ":"))
+        return text if encodable(text) else json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRecord(f"This cannot be kept as JSON: {error}.") from None
 

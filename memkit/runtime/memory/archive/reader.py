@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from ..index.catalogue import OPEN_AT_ONCE, explained
 from ..index.chains import MISSING, TAMPERED, TORN
-from ..index.corpus import CorpusIndex
+from ..index.corpus import CorpusIndex, consent, core_edit, core_history, core_sections, standing_edits
 from ..index.index import Index
 from ..interface import (
     ANYWHERE,
@@ -132,7 +132,6 @@ class ArchiveReader:
         self._in_question: frozenset[str | None] = frozenset()
         """The users that those queries concern."""
         self._cache = cache
-        self._path = path
         self.moved: Callable[[], Log | None] = lambda: None
         """Returns where memory moved to since it was opened; None if it did not move."""
         self._read_from(log)
@@ -166,14 +165,14 @@ class ArchiveReader:
     @property
     def state_folder(self) -> Path | None:
         """Return the folder of this clone's work in progress; None for an archive in memory."""
-        return state_folder(self._path) if self._path else None
+        return state_folder(self.path) if self.path else None
 
     @cached_property
     def _access(self) -> "AccessCounts":
         """Return the access counts of each record on this machine."""
         from ..index.catalogue import AccessCounts
 
-        return AccessCounts(state_folder(self._path) / "access" if self._path else None)
+        return AccessCounts(state_folder(self.path) / "access" if self.path else None)
 
     def count_in(self, counts: "AccessCounts") -> None:
         """Count uses elsewhere from now on, for example where other instances count theirs."""
@@ -365,22 +364,16 @@ class ArchiveReader:
     def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
         """Return the current core sections of a user, those of one agent if the user has several."""
         with self._reading(user_id):
-            from ..index.corpus import core_sections
-
             return core_sections(self._index.user(user_id), agent_id)
 
     def core_history(self, user_id: str) -> list[dict[str, JSON]]:
         """Return every edit of the core sections of a user's agents, oldest first."""
         with self._reading(user_id):
-            from ..index.corpus import core_history
-
             return core_history(self._index.user(user_id))
 
     def core_edit(self, id: str, *, user_id: str | None = None) -> dict[str, JSON] | None:
         """Return one edit of a core section, None if it belongs to another user."""
         with self._reading(user_id):
-            from ..index.corpus import core_edit
-
             name = self._index.corpus_holding(id, user_id)
             return core_edit(self._index.corpus(name), id) if name else None
 
@@ -423,8 +416,6 @@ class ArchiveReader:
         return [event.id for event in self._standing_core(user_id, agent_id) if event.fields.get("trust") != "verified"]
 
     def _standing_core(self, user_id: str, agent_id: str | None) -> "list[Event]":
-        from ..index.corpus import standing_edits
-
         with self._reading(user_id):
             return list(standing_edits(self._index.user(user_id), agent_id).values())
 
@@ -476,8 +467,6 @@ class ArchiveReader:
     def consent(self, user_id: str) -> bool | None:
         """Return whether a user agreed to being remembered; None if they never answered."""
         with self._reading(user_id):
-            from ..index.corpus import consent
-
             return consent(self._index.user(user_id))
 
     def users(self) -> list[str]:
@@ -506,7 +495,7 @@ class ArchiveReader:
         def wanted(record: Record) -> bool:
             holds = as_of is not None or is_valid(record, now)
             meant = is_for(record, session_id, agent_id) and record.confidence >= least
-            return holds and meant and (record.scope != SHARED or not self._is_barred(user_id, record))
+            return holds and meant and not self._is_barred(user_id, record)
 
         with self._reading(user_id):
             if as_of is not None:
@@ -524,7 +513,7 @@ class ArchiveReader:
         with self._reading(user_id):
             held = (one for one in self.records(user_id=user_id, types=("constraint",)) if is_valid(one, now))
             meant = [one for one in held if is_for(one, session_id, agent_id) and one.confidence >= least]
-            return [one for one in meant if one.scope != SHARED or not self._is_barred(user_id, one)]
+            return [one for one in meant if not self._is_barred(user_id, one)]
 
     def value(
         self, user_id: str, key: str, *, session_id: str | None = None, agent_id: str | None = None
@@ -537,8 +526,7 @@ class ArchiveReader:
             for corpus in self._corpora(user_id):
                 for one in corpus.keyed(key):
                     holds = is_for(one, session_id, agent_id) and is_valid(one, now) and not one.is_sealed
-                    barred = one.scope == SHARED and self._is_barred(user_id, one)
-                    if holds and not barred and not self.taint_of(one, user_id):
+                    if holds and not self._is_barred(user_id, one) and not self.taint_of(one, user_id):
                         return one
         return None
 
@@ -550,7 +538,7 @@ class ArchiveReader:
             return SessionOpening()
         with self._reading(user_id):
             found = self.records(user_id=user_id, types=("goal",))
-            goals = [one for one in found if one.scope != SHARED or not self._is_barred(user_id, one)]
+            goals = [one for one in found if not self._is_barred(user_id, one)]
         return opening(goals, self.settings, self._clock(), session_id=session_id, agent_id=agent_id)
 
     def census(self, user_id: str | None = None) -> "ArchiveCensus":
@@ -912,16 +900,13 @@ class ArchiveReader:
         if not chains.has_something_to_say() or (state := (catalogue, *catalogue.written())) == self._told:
             return
         found, known = [*chains.problems(), *chains.moved_back_since()], set(self.damage)
-        is_early = any(one.code == TORN for one in found) and self._is_being_written()
+        # While a process is writing, its whole line may so far look torn.
+        is_early = any(one.code == TORN for one in found) and self.path is not None and is_locked(lock_file(self.path))
         news = [one for one in found if one not in known and not (is_early and one.code == TORN)]
         self._told = () if is_early else state
         self.damage += news
         if news:
             self._observe({"event": "damage", "problems": news})
-
-    def _is_being_written(self) -> bool:
-        """Return whether a process is writing right now, whose whole line may so far look torn."""
-        return self._path is not None and is_locked(lock_file(self._path))
 
     def _check_open(self) -> None:
         if self._closed:
@@ -929,6 +914,8 @@ class ArchiveReader:
 
     def _is_barred(self, user_id: str, record: Record) -> bool:
         """Return whether a shared record says what this user rejected, or what was erased for them."""
+        if record.scope != SHARED:
+            return False
         from .view import Tombstones
 
         return Tombstones(self._index, self._tombstone_key).bars(user_id, record.text)

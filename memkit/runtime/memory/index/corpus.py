@@ -105,16 +105,7 @@ class FoundRecord:
     def __init__(
         self, id: str, status: str, tokens: Sequence[str], document: int, read: Callable[[], Record], *, is_turn: bool
     ) -> None:
-        """Take the data that the index holds besides the record.
-
-        Args:
-            id: The record's id.
-            status: Its status.
-            tokens: The words by which it is found.
-            document: Its number in the corpus.
-            read: Parses the record.
-            is_turn: Whether it is a turn of an imported conversation.
-        """
+        """Take what the index holds besides the record itself, which ``read`` parses."""
         self.id, self.status, self.tokens, self.document = id, status, tokens, document
         self.is_turn = is_turn
         self._read = read
@@ -230,11 +221,8 @@ class CorpusIndex:
         within = None if not types else self._of_types(types)
         return self._words.candidates(terms, statistics, limit, within) if terms and within != set() else []
 
-    def has_few(self, types: Sequence[str]) -> bool:
+    def has_few(self, types: Sequence[str], many: int = FEW_OF_A_TYPE) -> bool:
         """Return whether so few live records are of ``types`` that checking only them is cheaper."""
-        return self._has_at_most(FEW_OF_A_TYPE, types)
-
-    def _has_at_most(self, many: int, types: Sequence[str]) -> bool:
         query = f"SELECT 1 FROM records WHERE type IN ({','.join('?' * len(types))}) AND status='live' LIMIT 1 OFFSET ?"
         return self.sql.execute(query, (*types, many)).fetchone() is None
 
@@ -329,13 +317,13 @@ class CorpusIndex:
         from .standing import folded
 
         row = self.sql.execute("SELECT written FROM records WHERE id=?", (id,)).fetchone()
-        return folded(self.sql, Record.from_checked(json.loads(row[0]))) if row else None
+        return folded(self.sql, _record(row[0])) if row else None
 
     def live(self, id: str) -> Record | None:
         """Return a record in its present state if it is live."""
         query = "SELECT coalesce(present, written) FROM records WHERE id=? AND status='live'"
         row = self.sql.execute(query, (id,)).fetchone()
-        return Record.from_checked(json.loads(row[0])) if row else None
+        return _record(row[0]) if row else None
 
     def records(
         self,
@@ -356,7 +344,7 @@ class CorpusIndex:
         few = bool(types) and status == "live" and not session_id
         if few:
             (documents,) = self.sql.execute("SELECT documents FROM corpus").fetchone()
-            few = self._has_at_most(max(FEW_OF_A_TYPE, documents // ONE_OF), types)
+            few = self.has_few(types, max(FEW_OF_A_TYPE, documents // ONE_OF))
         wanted = {"type" if few else "+type": tuple(types), "session_id": (session_id,)}
         asked = {column: values for column, values in wanted.items() if any(values)}
         clauses = [f"{column} IN ({','.join('?' * len(values))})" for column, values in asked.items()]
@@ -379,23 +367,23 @@ class CorpusIndex:
         query = f"SELECT coalesce(present, written) FROM records{where} ORDER BY {order}"
         query += " DESC" if newest_first else ""
         for (data,) in self.sql.execute(query, values):
-            yield Record.from_checked(json.loads(data))
+            yield _record(data)
 
     def keyed(self, key: str) -> Iterator[Record]:
         """Yield the live records with this key, newest first."""
         query = "SELECT coalesce(present, written) FROM records WHERE key=? AND +status='live' ORDER BY id DESC"
         for (data,) in self.sql.execute(query, (key,)):
-            yield Record.from_checked(json.loads(data))
+            yield _record(data)
 
     def everything(self) -> Iterator[tuple[Record, str]]:
         """Yield every record with its status in order of id, including those whose grace period is over."""
         for data, status in self.sql.execute("SELECT coalesce(present, written), status FROM records ORDER BY id"):
-            yield Record.from_checked(json.loads(data)), status
+            yield _record(data), status
 
     def same_value(self, digest: str) -> list[Record]:
         """Return the live records with this value in any spelling."""
         query = "SELECT coalesce(present, written) FROM records WHERE digest=? AND +status='live' ORDER BY id"
-        return [Record.from_checked(json.loads(row[0])) for row in self.sql.execute(query, (digest,))]
+        return [_record(row[0]) for row in self.sql.execute(query, (digest,))]
 
     def tombstones(self, digest: str) -> list[str]:
         """Return the ids of the records whose unrevoked rejection bars a value."""
@@ -423,7 +411,7 @@ class CorpusIndex:
     def imported(self, digest: str) -> list[Record]:
         """Return the imported records with this value, as written, in any state."""
         query = "SELECT written FROM records WHERE digest=? AND actor='import' ORDER BY id"
-        return [Record.from_checked(json.loads(row[0])) for row in self.sql.execute(query, (digest,))]
+        return [_record(row[0]) for row in self.sql.execute(query, (digest,))]
 
     def line(self, id: str) -> str | None:
         """Return the record or event with this id as written."""

@@ -6,16 +6,17 @@ corrects, forgets or rejects that record, the same happens to the document.
 """
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..record.events import Event, Folded
-from ..record.lines import JSON, normal_time, to_text
-from ..record.record import Record
+from ..record.lines import to_text
+from ..record.record import encodable
 from .catalogue import VECTORS
+
+if TYPE_CHECKING:
+    from .corpus import CorpusIndex
 
 PIECE = 24_000
 """The most characters of a value per line: even sealed and all escaped, they fit in a line."""
@@ -60,7 +61,7 @@ class Prefilter(NamedTuple):
         parts = ["record IS NULL"] if self.has_no_record else []
         for place, text in enumerate(self.texts):
             forms = {f"text{place}{plain}": json.dumps(text, ensure_ascii=plain) for plain in (True, False)}
-            held = {name: form for name, form in forms.items() if form.isascii() or is_utf8(form)}
+            held = {name: form for name, form in forms.items() if encodable(form)}
             parts.append("(" + " OR ".join(f"instr(value, :{name})" for name in held) + ")")
             given |= held
         for place, (key, comparison, number) in enumerate(self.numbers):
@@ -69,15 +70,6 @@ class Prefilter(NamedTuple):
                 asked = f"json_extract(value, :key{place}) {COMPARED[comparison]} :number{place}"
                 parts.append(f"CASE WHEN json_valid(value) THEN {asked} ELSE 1 END")
         return " AND ".join(parts) or "1", given
-
-
-def is_utf8(text: str) -> bool:
-    """Return whether a text can be encoded: half of a surrogate pair cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 EVERYTHING = Prefilter()
@@ -106,63 +98,10 @@ class StoredDocument(NamedTuple):
     """The text with which a person replaced the derived one."""
 
 
-def enter_document(sql: sqlite3.Connection, event: Event) -> None:
-    """Enter one line of a document; a version on several lines counts once all of them are here."""
-    fields = event.fields
-    whole = str(fields.get("of") or event.id)
-    value = fields.get("value")
-    if (pieces := int(cast("int", fields.get("pieces", 1)))) > 1:
-        piece = (whole, fields.get("piece"), value)
-        sql.execute("INSERT OR IGNORE INTO pieces VALUES(?,?,?)", piece)
-        if sql.execute("SELECT count(*) FROM pieces WHERE id=?", (whole,)).fetchone()[0] < pieces:
-            return
-        found = sql.execute("SELECT text FROM pieces WHERE id=? ORDER BY place", (whole,))
-        value = "".join(row[0] for row in found)
-        sql.execute("DELETE FROM pieces WHERE id=?", (whole,))
-    place = tuple(str(fields.get(name, "")) for name in ("kind", "space", "name"))
-    number = int(cast("int", fields.get("number", 1)))
-    at: JSON = fields.get("kept_at") or event.at
-    if again := fields.get("again"):
-        row = sql.execute("SELECT value FROM documents WHERE id=?", (str(again),)).fetchone()
-        if row is None:
-            return
-        value = row[0]
-    head = sql.execute(
-        "SELECT number, id FROM documents WHERE kind=? AND space=? AND name=? AND latest=1", place
-    ).fetchone()
-    is_latest = head is None or (number, whole) > tuple(head)
-    if is_latest and head:
-        sql.execute("UPDATE documents SET latest=0 WHERE id=?", (head[1],))
-    until = fields.get("until")
-    sql.execute(
-        "INSERT OR IGNORE INTO documents VALUES(?,?,?,?,?,?,?,?,?,?,?)",
-        (*place, number, whole, normal_time(str(at)), normal_time(str(until)) if until else None, fields.get("record"),
-         value, json.dumps(fields.get("more")) if fields.get("more") else "null", int(is_latest)),
-    )  # fmt: skip
-
-
-class Holds(Protocol):
-    """The index of the user whose documents are queried."""
-
-    @property
-    def sql(self) -> sqlite3.Connection:
-        """Return the connection."""
-
-    @property
-    def path(self) -> Path | None:
-        """Return its file."""
-
-    def live(self, id: str) -> Record | None:
-        """Return a record if it is live."""
-
-    def folded(self, id: str) -> Folded | None:
-        """Return a record in its present state."""
-
-
 class Documents:
     """The documents of one user."""
 
-    def __init__(self, corpus: Holds, now: datetime) -> None:
+    def __init__(self, corpus: "CorpusIndex", now: datetime) -> None:
         self._corpus = corpus
         self._sql = corpus.sql
         self._now = to_text(now)
@@ -269,7 +208,7 @@ class Documents:
         document = StoredDocument._make((*row[:10], None))
         is_gone = row[8] is None or (document.until is not None and document.until <= (as_of or self._now))
         status = self._status(document.record)
-        if status in ("rejected", "quarantined") or (status == "sealed"):
+        if status in ("rejected", "quarantined", "sealed"):
             return False, None
         if is_gone:
             return True, None

@@ -340,7 +340,8 @@ class Index:
         generation, last = state[1:] if state else (0, 0)
         position = index.position()
         if self._keys_changed(index, position, name):
-            index = self._emptied(name)
+            self.forget(name)  # an index in the old file would keep bytes of deleted rows
+            index = self._opened(name)
             position = index.position()
         if (position.generation, position.seq) == (generation, last):
             index.follow(position)
@@ -377,11 +378,6 @@ class Index:
         if not position.keys or index.database.sql.in_transaction:
             return False
         return position.keys != self._sealer.state(name.removeprefix(user_corpus("")))
-
-    def _emptied(self, name: str) -> CorpusIndex:
-        """Return a new index in a new file: the old one would keep bytes of deleted rows."""
-        self.forget(name)
-        return self._opened(name)
 
     def _fill(self, index: CorpusIndex, name: str, corpus: int, after: int) -> None:
         shard, start, content = "", 0, b""

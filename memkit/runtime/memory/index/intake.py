@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..log.log import Span
 from ..record.lines import JSON, InvalidRecord, encode_data, normal_time, parse_time
@@ -13,6 +13,7 @@ from .chains import asked_in, enter_many
 from .words import WordIndex
 
 if TYPE_CHECKING:
+    from ..record.events import Event
     from ..words.relations import Stated
 
 NumberedLine = tuple[int, Span, Mapping[str, JSON], str]
@@ -70,9 +71,7 @@ class _Arrivals:
         is_new = self._sql.execute(INSERT_EVENT, row).rowcount
         if event.op == DOCUMENT:
             if is_new and event.fields:
-                from .documents import enter_document
-
-                enter_document(self._sql, event)
+                _enter_document(self._sql, event)
             return ""
         if event.op not in VERDICTS:
             return event.target
@@ -84,9 +83,8 @@ class _Arrivals:
         id, said = str(data["id"]), data.get
         if id in self._known:
             return None
-        whole = (
-            None if TELLING.isdisjoint(data) else Record.from_checked(data)
-        )  # slow to create, and most records are plain
+        # A record is slow to create, and most are plain.
+        whole = None if TELLING.isdisjoint(data) else Record.from_checked(data)
         readable = whole is None or not whole.is_sealed
         is_open = (said("trust") or TRUST) in OPEN_TRUSTS and id not in self._told_of
         is_plain = is_open and readable and not (whole and replaced_by(whole))
@@ -136,12 +134,43 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Sequence[NumberedL
         sql.execute("UPDATE corpus SET seq=?, place=?", (seq, f"{span.shard}:{span.offset}"))
 
 
-def found_by(record: Record) -> list[str]:
-    """Return the words by which a record is found: of its key and text, its day, and the dates it names."""
-    return _words_of(record.text, record.key, record.valid_from or record.created_at)
+def _enter_document(sql: sqlite3.Connection, event: "Event") -> None:
+    """Enter one line of a document; a version on several lines counts once all of them are here."""
+    fields = event.fields
+    whole = str(fields.get("of") or event.id)
+    value = fields.get("value")
+    if (pieces := int(cast("int", fields.get("pieces", 1)))) > 1:
+        piece = (whole, fields.get("piece"), value)
+        sql.execute("INSERT OR IGNORE INTO pieces VALUES(?,?,?)", piece)
+        if sql.execute("SELECT count(*) FROM pieces WHERE id=?", (whole,)).fetchone()[0] < pieces:
+            return
+        found = sql.execute("SELECT text FROM pieces WHERE id=? ORDER BY place", (whole,))
+        value = "".join(row[0] for row in found)
+        sql.execute("DELETE FROM pieces WHERE id=?", (whole,))
+    place = tuple(str(fields.get(name, "")) for name in ("kind", "space", "name"))
+    number = int(cast("int", fields.get("number", 1)))
+    at: JSON = fields.get("kept_at") or event.at
+    if again := fields.get("again"):
+        row = sql.execute("SELECT value FROM documents WHERE id=?", (str(again),)).fetchone()
+        if row is None:
+            return
+        value = row[0]
+    head = sql.execute(
+        "SELECT number, id FROM documents WHERE kind=? AND space=? AND name=? AND latest=1", place
+    ).fetchone()
+    is_latest = head is None or (number, whole) > tuple(head)
+    if is_latest and head:
+        sql.execute("UPDATE documents SET latest=0 WHERE id=?", (head[1],))
+    until = fields.get("until")
+    sql.execute(
+        "INSERT OR IGNORE INTO documents VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+        (*place, number, whole, normal_time(str(at)), normal_time(str(until)) if until else None, fields.get("record"),
+         value, json.dumps(fields.get("more")) if fields.get("more") else "null", int(is_latest)),
+    )  # fmt: skip
 
 
 def _words_of(told: str, key: JSON, moment: str) -> list[str]:
+    """Return the words by which a record is found: of its key and text, its day, and the dates it names."""
     day, named = parse_time(moment).date(), tokens(str(key)) if key else []
     words = [*named, *tokens(told), *day_words(day)]
     if may_name_a_date(told):

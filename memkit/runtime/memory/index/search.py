@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..interface import Hit, Loser, RetrievalSettings, SearchReport, Weights
 from ..record.lines import normal_time, parse_time
-from ..record.record import SHARED, Record, is_for, is_valid, was_true
+from ..record.record import Record, is_for, is_valid, was_true
 from ..words.text import may_name_a_date, names, query_terms, words
 from .corpus import CorpusIndex, FoundRecord
 from .words import (
@@ -374,7 +374,7 @@ def _objection(record: Record, question: SearchQuestion) -> str:
     if record.confidence < question.min_confidence:
         return "confidence"
     # A user's own records are barred by their status; a shared one may be somebody else's.
-    return "tombstone" if record.scope == SHARED and question.bars(record) else ""
+    return "tombstone" if question.bars(record) else ""
 
 
 def _hits(passed: Sequence[Scored], question: SearchQuestion, settings: RetrievalSettings, uses: Uses) -> list[Hit]:

@@ -73,7 +73,8 @@ def came_after(sql: sqlite3.Connection, id: str) -> Iterator[Record]:
     """Yield the successors of a record, and theirs, each once."""
     seen, waiting = {id}, [id]
     while waiting:
-        for one in standing_for(sql, waiting.pop()):
+        last = waiting.pop()
+        for one in _standing(sql, last, events_of(sql, last)):
             if one.id not in seen:
                 seen.add(one.id)
                 waiting.append(one.id)
@@ -132,14 +133,10 @@ def _is_closed_without(sql: sqlite3.Connection, id: str, late: Record) -> bool:
     return any(_takes_places(sql, one) for one in earlier)
 
 
-def standing_for(sql: sqlite3.Connection, id: str) -> list[Record]:
-    """Return the successors of a record, with the dates they were given since."""
-    return _standing(sql, id, events_of(sql, id))
-
-
 def _standing(
     sql: sqlite3.Connection, id: str, events: Sequence[Event], seen: frozenset[str] = frozenset()
 ) -> list[Record]:
+    """Return the successors of a record, with the dates they were given since."""
     found = {}
     for one in _successors(sql, id, events):
         said = events_of(sql, one.id)

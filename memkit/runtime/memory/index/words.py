@@ -219,11 +219,6 @@ def _only(runs: Runs, within: set[int]) -> Runs:
     return {kind: held for kind, held in kept.items() if held}
 
 
-def documents_of(runs: Runs) -> set[int]:
-    """Return the documents of all runs."""
-    return set[int]().union(*runs.values())
-
-
 def length_of(runs: Runs) -> int:
     """Return the number of documents in all runs."""
     return sum(map(len, runs.values()))
@@ -529,7 +524,7 @@ def sharing(
 
 def _in_all(lists: Sequence[Runs]) -> set[int]:
     """Return the documents that are in every list."""
-    return set.intersection(*map(documents_of, lists)) if all(lists) else set()
+    return set.intersection(*(set[int]().union(*runs.values()) for runs in lists)) if all(lists) else set()
 
 
 def _held_by_several(lists: Sequence[Runs]) -> set[int]:

@@ -85,8 +85,12 @@ def problems(name: str, form: str | tuple[str, ...], value: JSON) -> list[str]:
 
 
 def encodable(value: str) -> bool:
-    """Return whether ``value`` can be written as UTF-8."""
-    return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+    """Return whether ``value`` can be written as UTF-8: half of a surrogate pair cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _text(name: str, value: JSON) -> list[str]:
