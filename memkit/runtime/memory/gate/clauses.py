@@ -11,10 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from ..words.text import (
-    any_of,  # fmt: skip
-    regex,
-)
+from ..words.text import any_of, regex
 from .vocabulary import (
     A_WORKPLACE,
     AGE,
@@ -213,28 +210,19 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("work", "works", rf"{TRADE}(?:, (?:mostly|mainly) from home)?|{NUMBER} days a week"),
     ("teach", "teaches", rf"{among(SUBJECT)}(?: (?:at|in) {A_WORKPLACE})?(?: to {RELATIVES})?(?: {IN_PLACE})?"),
     ("study", "studies", rf"{among(SUBJECT)}(?: (?:at|in) {A_WORKPLACE})?"),
-    (
-        "play",
-        "plays",
-        rf"{among(f'(?:the )?{MUSIC}')}(?: (?:in|for|with) (?:(?:an?|the|our) (?:{WHICH})?{GROUP}|{NAME}))?",
-    ),
+    ("play", "plays",
+     rf"{among(f'(?:the )?{MUSIC}')}(?: (?:in|for|with) (?:(?:an?|the|our) (?:{WHICH})?{GROUP}|{NAME}))?"),
     ("sing", "sings", rf"(?:{MUSIC} )?in (?:an?|the|our) {GROUP}"),
-    (
-        "speak",
-        "speaks",
-        rf"{among(SPEECH)}(?: (?:at home|at work|with (?:my|our|the) {RELATIVES}|fluently|well)){{0,2}}",
-    ),
+    ("speak", "speaks",
+     rf"{among(SPEECH)}(?: (?:at home|at work|with (?:my|our|the) {RELATIVES}|fluently|well)){{0,2}}"),
     ("eat", "eats", rf"(?:(?:no|any) )?{among(FOOD)}"),
     ("drink", "drinks", rf"(?:(?:no|any) )?{among(DRINK)}"),
     ("take", "takes", rf"(?:my|his|her) (?:coffee|tea|espresso) {CUP}"),
     ("have", "has", rf"(?:{FOLK}){CALLED}|(?:got )?{among(FOLK + '|no ' + FOLK)}|got (?:{FOLK}){CALLED}"),
     ("have", "has", r"(?:got )?" + among(rf"{ILLNESS}|an? {ALLERGEN} allergy")),
     ("have", "has", rf"(?:an? )?(?:{NAME} )?{DEGREE} in {SUBJECT}(?: from {NAME})?"),
-    (
-        "have",
-        "has",
-        rf"(?:{COUNT}|no) {ESTATE}(?: (?:{IN_PLACE}|by the (?:sea|lake|river)|in the (?:mountains|country)))?",
-    ),
+    ("have", "has",
+     rf"(?:{COUNT}|no) {ESTATE}(?: (?:{IN_PLACE}|by the (?:sea|lake|river)|in the (?:mountains|country)))?"),
     ("have", "has", rf"(?:an?|no) (?:{LOOK} )?(?:{VEHICLE}|{PRODUCT})"),
     ("have", "has", rf"been (?:{BEING}) ?{SINCE}|lived (?:{HOME}) ?{SINCE}"),
     ("have", "has", rf"worked {AT_WORK} {SINCE}|had {ILLNESS} {SINCE}"),
@@ -252,12 +240,9 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("love", "loves", among(f"{LOVED}|{HOBBY}|{FOOD}")),
     ("hate", "hates", among(f"flying|driving|camping|phone calls|meetings|{LOVED}|{FOOD}|{DRINK}")),
     ("volunteer", "volunteers", rf"{AT_WORK}|as an? (?:firefighter|paramedic|coach|lifeguard|reading mentor)"),
-    (
-        "pay",
-        "pays",
-        rf"{MONEY}(?: (?:a|per) month)?(?: (?:in |of |for )?rent)?(?: (?:a|"
-        rf"per) month)?(?: for {FLAT}(?: {IN_PLACE})?)?",
-    ),
+    ("pay", "pays",
+     rf"{MONEY}(?: (?:a|per) month)?(?: (?:in |of |for )?rent)?(?: (?:a|"
+     rf"per) month)?(?: for {FLAT}(?: {IN_PLACE})?)?"),
     ("commute", "commutes", rf"by {RIDDEN}(?: to {TOWN})?|(?:from {TOWN} )?to {TOWN}(?: by {RIDDEN})?"),
     ("cycle", "cycles", r"(?:to work|everywhere|to school)"),
     ("rent", "rents", rf"{FLAT}(?: {IN_PLACE})?"),
@@ -289,11 +274,8 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("got", "got", rf"(?:married|engaged)(?: to {NAME})?{THEN}|(?:my|his|her) {DEGREE} in {SUBJECT}{THEN}"),
     ("retired", "retired", rf"{AT_THE_TIME}|{LATELY}"),
     ("retire", "retires", SOON),
-    (
-        "wrote",
-        "wrote",
-        r"(?:my|his|her) (?:thesis|dissertation|PhD|master's thesis) (?:on|about) [a-z]+(?:[ -][a-z]+){0,4}",
-    ),
+    ("wrote", "wrote",
+     r"(?:my|his|her) (?:thesis|dissertation|PhD|master's thesis) (?:on|about) [a-z]+(?:[ -][a-z]+){0,4}"),
     ("have", "has", r"an? (?:shared |home |small )?(?:office|studio|workshop|darkroom|home gym|spare room)"),
     ("have", "has", rf"been (?:working|freelancing|training|volunteering) as an? {JOB}"),
     ("have", "has", rf"a (?:phobia|fear) of {FEAR}"),
@@ -303,18 +285,12 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("suffer", "suffers", rf"from {among(ILLNESS)}"),
     ("take", "takes", rf"{among(REMEDY)}(?:,? {DOSE}(?: of {REMEDY})?)?|{DOSE} of {REMEDY}"),
     ("report", "reports", rf"to {NAME}"),
-    (
-        "manage",
-        "manages",
-        rf"(?:an?|the|our) (?:{WHICH}(?:{WORKPLACE}|{ESTATE})|team(?: of {NUMBER})?)(?: {IN_PLACE})?",
-    ),
+    ("manage", "manages",
+     rf"(?:an?|the|our) (?:{WHICH}(?:{WORKPLACE}|{ESTATE})|team(?: of {NUMBER})?)(?: {IN_PLACE})?"),
     ("lead", "leads", rf"(?:an?|the|our) (?:[a-z]+ )?(?:team|department|project)(?: of {NUMBER})?"),
     ("share", "shares", rf"{FLAT}(?: {IN_PLACE})?(?: {TOGETHER})?"),
-    (
-        "own",
-        "owns",
-        rf"(?:an? |the )(?:{LOOK} )*(?:{VEHICLE}|{WORKPLACE}|{ESTATE}|{NAME})(?: {IN_PLACE})?(?: from \d{{4}})?",
-    ),
+    ("own", "owns",
+     rf"(?:an? |the )(?:{LOOK} )*(?:{VEHICLE}|{WORKPLACE}|{ESTATE}|{NAME})(?: {IN_PLACE})?(?: from \d{{4}})?"),
     ("rent out", "rents out", rf"(?:{FLAT}|our {ESTATE})(?: {IN_PLACE})?"),
     ("grow", "grows", among(GOODS)),
     ("sell", "sells", rf"{among(GOODS)}(?: (?:on|at) the market)?"),
@@ -334,33 +310,24 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("cook", "cooks", WHEN + "(?: for the whole (?:week|family))?"),
     ("bake", "bakes", r"(?:my|our|his|her|their) own bread|bread|cakes"),
     ("brew", "brews", r"(?:my|our|his|her|their) own beer|beer|cider"),
-    (
-        "have",
-        "has",
-        r"(?:an?|no) (?:driving|driver's|pilot's|fishing|hunting|sailing|motorbike) licen[cs]e|a work permit",
-    ),
+    ("have", "has",
+     r"(?:an?|no) (?:driving|driver's|pilot's|fishing|hunting|sailing|motorbike) licen[cs]e|a work permit"),
     ("have", "has", rf"got (?:{COUNT}) (?:{PERSONAL} )*(?:{RELATIVES}|{RELATIVE}s?){CALLED}"),
     ("have", "has", rf"(?:had )?the same (?:{TOLD_BY_NAME}|{DEVICE}|{VEHICLE}|job|flat) {SINCE}"),
     ("have", "has", rf"worked (?:as an? {JOB}|{AT_WORK})(?: {IN_PLACE})?(?: {SINCE}| all (?:my|his|her) life)"),
     ("have", "has", rf"(?:never )?been to {among(NAME)}"),
-    (
-        "have",
-        "has",
-        rf"{NUMBER} (?:kids|children|sons|daughters|grandchildren)(?: (?:from|with) (?:my|his|her) (?:first|second|"
-        rf"ex|previous) ?"
-        rf"(?:marriage|husband|wife)?)?|the (?:kids|children) every (?:other )?(?:week|weekend|{DAYS})",
-    ),
+    ("have", "has",
+     rf"{NUMBER} (?:kids|children|sons|daughters|grandchildren)(?: (?:from|with) (?:my|his|her) (?:first|second|"
+     rf"ex|previous) ?"
+     rf"(?:marriage|husband|wife)?)?|the (?:kids|children) every (?:other )?(?:week|weekend|{DAYS})"),
     ("love", "loves", rf"{HOBBY} (?:in|on|along|around) (?:the )?{NAME}"),
     ("hate", "hates", rf"(?:being late|small talk|loud music|surprises|heat|the heat|the cold|{HOBBY})"),
     ("wake", "wakes", rf"up at {TIME_OF_DAY}"),
     ("swim", "swims", rf"(?:{NUMBER} lengths |a kilometre |a mile )?(?:{WHEN})"),
     ("run", "runs", rf"(?:(?:half )?marathons|ultramarathons)|{NUMBER} (?:kilometres|miles|k)(?: {WHEN})?"),
-    (
-        "was",
-        "was",
-        rf"an? {JOB}(?: (?:{AT_WORK}|{IN_PLACE}))?{LONG_TIME}|adopted{THEN}|raised in {TOWN}(?: by (?:my|our) "
-        rf"{RELATIVES})?",
-    ),
+    ("was", "was",
+     rf"an? {JOB}(?: (?:{AT_WORK}|{IN_PLACE}))?{LONG_TIME}|adopted{THEN}|raised in {TOWN}(?: by (?:my|our) "
+     rf"{RELATIVES})?"),
     ("was", "was", rf"diagnosed with {ILLNESS}{THEN}|named after (?:my|our|his|her) {RELATIVE}"),
     ("were", "were", rf"{JOB}s{LONG_TIME}"),
     ("lived", "lived", rf"{IN_PLACE}{LONG_TIME}{THEN}|abroad{LONG_TIME}"),
@@ -380,39 +347,24 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("split up", "split up", THEN_SURE.lstrip()),
     ("split", "split", rf"up{THEN_SURE}"),
     ("separated", "separated", THEN_SURE[1:] if THEN_SURE.startswith(" ") else THEN_SURE),
-    (
-        "got",
-        "got",
-        rf"(?:divorced|engaged|married){THEN}(?: in (?:an?|the) (?:[a-z]+ ){{0,2}}(?:chapel|church|town hall|garden|"
-        rf"castle|registry office))?"
-        rf"(?: (?:near|in) {TOWN})?|(?:my|his|her) (?:[a-z]+ )?{DEGREE}(?: in {SUBJECT})?(?: (?:in|at|from) "
-        rf"{TOWN})?{THEN}",
-    ),
+    ("got", "got",
+     rf"(?:divorced|engaged|married){THEN}(?: in (?:an?|the) (?:[a-z]+ ){{0,2}}(?:chapel|church|town hall|garden|"
+     rf"castle|registry office))?"
+     rf"(?: (?:near|in) {TOWN})?|(?:my|his|her) (?:[a-z]+ )?{DEGREE}(?: in {SUBJECT})?(?: (?:in|at|from) "
+     rf"{TOWN})?{THEN}"),
     ("graduated", "graduated", rf"(?:in {SUBJECT})?(?: ?from {NAME})?{THEN}"),
-    (
-        "adopted",
-        "adopted",
-        rf"(?:{COUNT}) (?:{LOOK} |{NUMBER} )*(?:{ANIMALS}|girl|boy|baby|children)(?:{CALLED})(?: from {TOWN})?{THEN}",
-    ),
-    (
-        "inherited",
-        "inherited",
-        rf"(?:my|our|his|her|an?|the) (?:{RELATIVE}'s )?(?:old )?(?:{ESTATE}|{WORKPLACE}|{DWELLING}|{DEVICE}|"
-        rf"{VEHICLE})"
-        rf"(?: {IN_PLACE})?{THEN}",
-    ),
-    (
-        "sold",
-        "sold",
-        rf"(?:my|our|his|her|the) (?:old )?(?:{ESTATE}|{DWELLING}|{VEHICLE}|shop|company)(?: {IN_PLACE})?{THEN_SURE}",
-    ),
+    ("adopted", "adopted",
+     rf"(?:{COUNT}) (?:{LOOK} |{NUMBER} )*(?:{ANIMALS}|girl|boy|baby|children)(?:{CALLED})(?: from {TOWN})?{THEN}"),
+    ("inherited", "inherited",
+     rf"(?:my|our|his|her|an?|the) (?:{RELATIVE}'s )?(?:old )?(?:{ESTATE}|{WORKPLACE}|{DWELLING}|{DEVICE}|"
+     rf"{VEHICLE})"
+     rf"(?: {IN_PLACE})?{THEN}"),
+    ("sold", "sold",
+     rf"(?:my|our|his|her|the) (?:old )?(?:{ESTATE}|{DWELLING}|{VEHICLE}|shop|company)(?: {IN_PLACE})?{THEN_SURE}"),
     ("opened", "opened", rf"an? {WHICH}(?:{WORKPLACE}|{ESTATE})(?: {IN_PLACE})?{THEN}"),
     ("founded", "founded", rf"(?:{NAME}|an? {WHICH}{WORKPLACE})(?: {IN_PLACE})?{THEN}"),
-    (
-        "started",
-        "started",
-        rf"(?:school|university|nursery|kindergarten|secondary school|an apprenticeship)(?: in {TOWN})?{THEN}",
-    ),
+    ("started", "started",
+     rf"(?:school|university|nursery|kindergarten|secondary school|an apprenticeship)(?: in {TOWN})?{THEN}"),
     ("started", "started", rf"learning (?:the )?(?:{MUSIC}|{LANGUAGE}){THEN}"),
     ("switched", "switched", rf"(?:from {NAME} )?to {NAME}{THEN}"),
     ("stopped", "stopped", rf"(?:smoking|drinking|eating meat){THEN}"),
@@ -422,7 +374,7 @@ DOING: tuple[tuple[str, str, str], ...] = (
     ("call", "calls", rf"me {NAME}"),
     ("talk", "talks", "to me"),
     ("don't talk to", "doesn't talk to", "me"),
-)
+)  # fmt: skip
 """Statements about "I" and about "my sister": the verb form for each, and what may follow."""
 
 THINGS = tuple(
@@ -490,23 +442,10 @@ JOINT = regex(
     r"where|even if|even when|even though|"
     r"that's why) |[;,] | [-–—] |: "
 )
-REASONS = frozenset(
-    (
-        "because",
-        "so",
-        "since",
-        "as",
-        "before",
-        "after",
-        "which",
-        "who",
-        "where",
-        "even if",
-        "even when",
-        "even though",
-        "that's why",
-    )
-)
+REASONS = frozenset((
+    "because", "so", "since", "as", "before", "after", "which", "who", "where", "even if", "even when", "even though",
+    "that's why",
+))  # fmt: skip
 """Conjunctions of a reason, a consequence or an aside, which retract nothing."""
 BEGINS = regex(
     r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Mm]y|[Oo]ur|[Tt]he|[Hh]is|[Hh]er|[Tt]heir|[Tt]hat's why|[Tt]here|[Tt]his|"

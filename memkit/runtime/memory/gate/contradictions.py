@@ -162,25 +162,14 @@ MANY = regex(
 
 OPPOSITES = {
     stem(word): (stem(base), agrees)
-    for word, base, agrees in (
-        ("hate", "like", False),
-        ("dislike", "like", False),
-        ("love", "like", True),
-        ("enjoy", "like", True),
-        ("avoid", "like", False),
-        ("disable", "enable", False),
-        ("forbid", "allow", False),
-        ("unpaid", "paid", False),
-        ("unsafe", "safe", False),
-        ("unavailable", "available", False),
-        ("unfinished", "finished", False),
-        ("incomplete", "complete", False),
-        ("invalid", "valid", False),
-        ("unlocked", "locked", False),
-        ("unencrypted", "encrypted", False),
-        ("unmarried", "married", False),
+    for agrees, pairs in (
+        (True, "love:like enjoy:like"),
+        (False, """hate:like dislike:like avoid:like disable:enable forbid:allow unpaid:paid unsafe:safe
+                   unavailable:available unfinished:finished incomplete:complete invalid:valid unlocked:locked
+                   unencrypted:encrypted unmarried:married"""),
     )
-}
+    for word, base in (pair.split(":") for pair in pairs.split())
+}  # fmt: skip
 """Words that deny or affirm another one."""
 COUNTING = frozenset(("has", "have", "requires", "require", "holds", "seats", "employs"))
 HATES = regex(r"(?i)\bcan(?:no|['\u2019])t stand\b")

@@ -45,41 +45,31 @@ SO_FAR = r"(?<!\bhave )(?<!\bhas )(?<!'ve )(?<!'s )"
 TYPE_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, regex(rf"\b(?:{wording})\b"))
     for kind, wording in (
-        (
-            "goal",
-            rf"^(?:to-?do|note to self|reminder|task) ?: ?(?=\w)|^(?:(?:the|my|our) )?deadline (?:for|of|is)"
-            rf"|^(?:please )?(?:remember|make sure|be sure) to(?=\W+\w)"
-            rf"|remind me (?:[\w:.'-]+ ){{0,5}}?(?:to|about|of|that)|(?:need|set|want) a reminder (?:to|for|about|"
-            rf"that)|don't (?:let me )?forget to"
-            rf"|(?:i|we)(?:'ve|(?: still| really| also)*) {COMMITS}"
-            rf"|(?:i|we)(?:'ll|'m going to| am going to| will)(?: have to)? {ERRANDS}",
-        ),
-        (
-            "preference",
-            r"(?:^(?:please )?(?:use|answer|reply|respond|address me))"
-            r"|(?:wants?|wish(?:es)?|(?:would|'d) like) to be (?:called|addressed|referred to|known as)"
-            r"|(?:do not|don't|does not|doesn't|did not|didn't|never) (?:really |particularly )?"
-            r"(?:like|love|enjoy|prefer)",
-        ),
-        (
-            "constraint",
-            rf"must(?: not|n't)?|{SO_FAR}(?:never|always)|(?:do not|don't)(?! {STATES})|not allowed|forbidden|allergic"
-            r"|required to|has to|have to|cannot|can't(?! stand)",
-        ),
-        (
-            "preference",
-            r"prefers?|preferred|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|fond of|would like"
-            r"|doesn't like|can't stand|(?:am|'m|is|are|'re) (?:(?:really|very|so|not) )*(?:into|keen on)",
-        ),
+        ("goal",
+         rf"^(?:to-?do|note to self|reminder|task) ?: ?(?=\w)|^(?:(?:the|my|our) )?deadline (?:for|of|is)"
+         rf"|^(?:please )?(?:remember|make sure|be sure) to(?=\W+\w)"
+         rf"|remind me (?:[\w:.'-]+ ){{0,5}}?(?:to|about|of|that)|(?:need|set|want) a reminder (?:to|for|about|"
+         rf"that)|don't (?:let me )?forget to"
+         rf"|(?:i|we)(?:'ve|(?: still| really| also)*) {COMMITS}"
+         rf"|(?:i|we)(?:'ll|'m going to| am going to| will)(?: have to)? {ERRANDS}"),
+        ("preference",
+         r"(?:^(?:please )?(?:use|answer|reply|respond|address me))"
+         r"|(?:wants?|wish(?:es)?|(?:would|'d) like) to be (?:called|addressed|referred to|known as)"
+         r"|(?:do not|don't|does not|doesn't|did not|didn't|never) (?:really |particularly )?"
+         r"(?:like|love|enjoy|prefer)"),
+        ("constraint",
+         rf"must(?: not|n't)?|{SO_FAR}(?:never|always)|(?:do not|don't)(?! {STATES})|not allowed|forbidden|allergic"
+         r"|required to|has to|have to|cannot|can't(?! stand)"),
+        ("preference",
+         r"prefers?|preferred|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|fond of|would like"
+         r"|doesn't like|can't stand|(?:am|'m|is|are|'re) (?:(?:really|very|so|not) )*(?:into|keen on)"),
         ("outcome", r"(?:i|we)(?:'ve|'m| have| am)?(?: already| just| finally)* (?:done with|finished|completed)"),
         ("goal", r"goals?|wants? to|plans? to|aims? to|intends? to|hopes? to|would love to|trying to|working towards?"),
-        (
-            "event",
-            r"met|visited|bought|travell?ed|flew|attended|celebrated|moved|graduated|happened"
-            r"|(?:on|since) \d{4}-\d\d-\d\d|last (?:week|month|year|night)",
-        ),
+        ("event",
+         r"met|visited|bought|travell?ed|flew|attended|celebrated|moved|graduated|happened"
+         r"|(?:on|since) \d{4}-\d\d-\d\d|last (?:week|month|year|night)"),
     )
-)
+)  # fmt: skip
 """The first matching rule determines the type; otherwise it is a fact."""
 
 REMINDER = regex(r"^(?:to-?do|note to self|task)\b|\bremind|\bforget to\b")

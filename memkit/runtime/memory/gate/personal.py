@@ -337,25 +337,19 @@ def _is_moment(value: str) -> bool:
 
 
 NATIONAL: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
-    (
-        "british_insurance_number",
-        regex(r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]\b"),
-        lambda value: True,
-    ),
+    ("british_insurance_number",
+     regex(r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d\d ?\d\d ?\d\d ?[A-D]\b"),
+     lambda value: True),
     ("spanish_dni", regex(r"\b[XYZ0-9]\d{7}[A-Z]\b"), _is_dni),
     ("brazilian_cpf", regex(r"\b\d{3}\.\d{3}\.\d{3}-\d{2}\b"), _is_cpf),
-    (
-        "chinese_resident_id",
-        regex(r"(?<!\d)[1-8]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\d)"),
-        _is_resident_id,
-    ),
+    ("chinese_resident_id",
+     regex(r"(?<!\d)[1-8]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?!\d)"),
+     _is_resident_id),
     ("swiss_ahv", regex(r"\b756\.\d{4}\.\d{4}\.\d{2}\b"), _is_ahv),
-    (
-        "swedish_personnummer",
-        regex(r"\b(?:19|20)?\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[-+]\d{4}\b"),
-        _is_personnummer,
-    ),
-)
+    ("swedish_personnummer",
+     regex(r"\b(?:19|20)?\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[-+]\d{4}\b"),
+     _is_personnummer),
+)  # fmt: skip
 """National ids recognisable by shape, each with its own check."""
 
 

@@ -104,10 +104,7 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("", rf"{PERSON} is(?: a)? {DIET}"),
         ("", rf"{I}{AM} allergic to {ALLERGENS}"),
         ("", rf"{BODY} is allergic to {ALLERGENS}"),
-        (
-            "",
-            rf"{I}(?: don't| do not| no longer| only) (?:eat|drink) (?P<o>[\w-]+(?: [\w-]+)?(?: (?:and|or) [\w-]+)?)",
-        ),
+        ("", rf"{I}(?: don't| do not| no longer| only) (?:eat|drink) (?P<o>[\w-]+(?: [\w-]+)?(?: (?:and|or) [\w-]+)?)"),
         ("", rf"{I} (?:don't smoke|smoke|quit smoking|wear glasses|wear contact lenses|work from home)"),
         ("", rf"{I} commute by (?:bike|train|bus|car|tram|ferry)"),
         ("", rf"{I} speak(?: fluent| some| a little)? {LANGUAGE}(?:(?:, {LANGUAGE})*,? and {LANGUAGE})?"),
@@ -119,13 +116,11 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("", rf"{I} play(?: the)? {PLAYED}(?: and(?: the)? {PLAYED})?"),
         ("", rf"{I}{AM} (?:married|engaged)(?: to {NAME})?"),
         ("", rf"{I} no longer (?:live (?:in|near)|work (?:at|for)|use|own|have) (?:an? )?(?:{OWNED}|{PLACE})"),
-        (
-            "is",
-            rf"(?P<s>[Mm]y {OWN}) (?:is|are) (?:(?:(?<=car is )|(?<=bike is )|(?<=camera is )|(?<=phone is )|"
-            rf"(?<=laptop is )|(?<=computer is ))an? )?(?P<v>{PRODUCT}|\d[\w.,]*|[a-z]+/[a-z]+|UTC[+-]\d+)",
-        ),
+        ("is",
+         rf"(?P<s>[Mm]y {OWN}) (?:is|are) (?:(?:(?<=car is )|(?<=bike is )|(?<=camera is )|(?<=phone is )|"
+         rf"(?<=laptop is )|(?<=computer is ))an? )?(?P<v>{PRODUCT}|\d[\w.,]*|[a-z]+/[a-z]+|UTC[+-]\d+)"),
     )
-)
+)  # fmt: skip
 """Relation → pattern of a complete statement of it."""
 ONE_VALUE = frozenset({"name", "home", "origin", "birthday", "age", "is"})
 """Relations that have one value at a time."""
