@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,7 +180,7 @@ def owners_named(line: bytes) -> set[str]:
 
 def names_any(data: Mapping[str, Any], ids: Texts) -> bool:
     """Return whether a line refers to one of some records, as its predecessor, its source, or its target."""
-    return any(id in ids for text in _strings(data, only_said=False) for id in (text, *_ID.findall(text)))
+    return any(id in ids for text in strings(data) for id in (text, *_ID.findall(text)))
 
 
 def holds_lines(path: str) -> bool:
@@ -190,7 +190,7 @@ def holds_lines(path: str) -> bool:
 
 def said(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in a line that somebody said: text, tags, reason, address, and the values of unknown keys."""
-    yield from _strings(data)
+    yield from strings(data, without=KEYS_OF_FORM)
 
 
 def _inner_texts(text: str) -> Iterator[str]:
@@ -199,16 +199,17 @@ def _inner_texts(text: str) -> Iterator[str]:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
-    yield from _strings(value, only_said=False) if isinstance(value, dict | list) else (text,)
+    yield from strings(value) if isinstance(value, dict | list) else (text,)
 
 
-def _strings(value: Any, *, only_said: bool = True) -> Iterator[str]:
+def strings(value: Any, *, without: Collection[str] = ()) -> Iterator[str]:
+    """Yield the texts in a value read from JSON, at any depth, but not those under some keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            if not only_said or key not in KEYS_OF_FORM:
-                yield from _strings(inner, only_said=only_said)
+            if key not in without:
+                yield from strings(inner, without=without)
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item, only_said=only_said)
+            yield from strings(item, without=without)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import tempfile
@@ -14,13 +13,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from memkit.privacy.belonging import SUFFIX, Belonging, Subject, holds_lines, objects_in
+from memkit.privacy.belonging import SUFFIX, Belonging, Subject, holds_lines, objects_in, strings
 from memkit.privacy.filed import Texts
 from memkit.privacy.needles import Needles
 from memkit.privacy.scan import Scanner, WordTraces, is_text
 from memkit.runtime.memory.index.catalogue import SUFFIXES
 from memkit.runtime.memory.log.clone import foreign_states, state_folder
 from memkit.runtime.memory.record.record import file_stem, user_corpus
+from memkit.runtime.memory.tiers.sessions import name_digest, session_digest
 
 SESSION = ".json"
 _AT_ONCE, _LONG = 1 << 16, 1 << 20
@@ -53,7 +53,7 @@ class LocalState:
         self._folder, self._others = state_folder(store), foreign_states(store)
         self._subject = subject
         self._user_id, self._opened = subject.user_id, subject.opened
-        self._digest = _digest(subject.user_id)
+        self._digest = name_digest(subject.user_id)
 
     def texts(self) -> Iterator[str]:
         """Yield the person's words in sessions and searches, as far as they are in clear."""
@@ -89,7 +89,7 @@ class LocalState:
     def changes(self, belonging: Belonging, scanner: Scanner, sessions: set[str]) -> Iterator[StateChange]:
         """Yield every file that is the person's or holds something of theirs, with its remainder."""
         named = (self._digest, file_stem(user_corpus(self._user_id)), user_corpus(self._user_id).encode().hex())
-        own = {*named, *(_digest(f"{self._user_id}\n{session}") for session in sessions)}
+        own = {*named, *(session_digest(self._user_id, session) for session in sessions)}
         own = set() if self._subject.called else own
         everybodys = (self._folder, *self._others)
         for path, parts in ((path, path.relative_to(state).parts) for state in everybodys for path in _files(state)):
@@ -207,17 +207,9 @@ def _words_of(data: Mapping[str, Any]) -> Iterator[str]:
         if message.get("role") == "user" and not message.get("name")
     ]
     working = {key: value for key, value in (data.get("working") or {}).items() if key != "at"}  # when it was stored
-    for text in (spoken, data.get("query"), data.get("name"), *held, *_strings(working)):
+    for text in (spoken, data.get("query"), data.get("name"), *held, *strings(working)):
         if isinstance(text, str):
             yield text
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Yield the texts in what a session stored about a task."""
-    if isinstance(value, str):
-        yield value
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _strings(inner)
 
 
 def _redacted(content: bytes, ids: Texts, needles: Needles) -> bytes:
@@ -275,8 +267,3 @@ def _contents(paths: Iterable[Path]) -> Iterator[bytes]:
     for path in paths:
         with suppress(FileNotFoundError):
             yield path.read_bytes()
-
-
-def _digest(name: str) -> str:
-    # The name under which recall memory and session files store a person's words.
-    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]

@@ -19,7 +19,7 @@ from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.memory.record.lines import normal_time
 from memkit.store.change import change_file
 from memkit.store.git import Git
-from memkit.store.git_objects import GitObjects
+from memkit.store.git_objects import GitObjects, is_shallow
 from memkit.store.layout import Kind
 from memkit.store.yaml import Document, YamlError, load_yaml
 from memkit.store.yaml_edit import PARTS, Part, next_version, version_key
@@ -77,7 +77,7 @@ class FileHistory:
     @property
     def is_shallow(self) -> bool:
         """Return whether the clone is shallow, without the older commits."""
-        return self._git.run("rev-parse", "--is-shallow-repository", check=False).strip() == "true"
+        return is_shallow(self._git)
 
     def is_changed(self, *beside: str) -> bool:
         """Return whether the file in the work tree, or one ``beside`` it, has uncommitted changes."""

@@ -90,18 +90,11 @@ class GitObjects:
             EnvironmentFault: The repository is damaged or shallow, and lacks one of them.
         """
         wanted = list(dict.fromkeys(blobs))
-        if not wanted:
-            return {}
-        printed = self._git.feed("".join(f"{id}\n" for id in wanted).encode("ascii"), "cat-file", "--batch")
-        contents, start = {}, 0
-        for id in wanted:
-            end = printed.index(b"\n", start)
-            words = printed[start:end].split()
-            if len(words) != 3:
+        contents: dict[str, bytes] = {}
+        for id, content in zip(wanted, self.read_named(wanted), strict=True):
+            if content is None:
                 raise self._lacking(id)
-            size = int(words[2])
-            contents[id] = printed[end + 1 : end + 1 + size]
-            start = end + 1 + size + 1
+            contents[id] = content
         return contents
 
     def copied(self, blobs: Iterable[str]) -> BlobFile:
@@ -110,7 +103,8 @@ class GitObjects:
 
     def read_named(self, names: Iterable[str]) -> list[bytes | None]:
         """Return the blobs that names such as ``<commit>:./<path>`` refer to, None for anything else."""
-        printed = self._git.feed("".join(f"{name}\n" for name in names).encode(), "cat-file", "--batch")
+        asked = "".join(f"{name}\n" for name in names).encode()
+        printed = self._git.feed(asked, "cat-file", "--batch") if asked else b""
         contents: list[bytes | None] = []
         start = 0
         while start < len(printed):

@@ -132,7 +132,7 @@ def steps_beside(root: Path) -> list[MigrationStep]:
         *(
             MigrationStep(f"rewrite context.trust in {name}", partial(_rewrite_trust, name=name))
             for name in _files(root, "policies")
-            if any(map(names_former_trust, _trust_conditions(_data(root / name))))
+            if any(names_former_trust(holder[key]) for holder, key in _trust_conditions(_data(root / name)))
         ),
         *_steps_about_versions(root),
     ]
@@ -166,14 +166,14 @@ def _data(path: Path) -> Any:
         return None  # lint reports what is wrong with it
 
 
-def _trust_conditions(policy: Any) -> Iterator[Any]:
-    """Yield every condition on ``context.trust``, and every such context of a test."""
+def _trust_conditions(policy: Any) -> Iterator[tuple[Any, str]]:
+    """Yield every map and key with a condition on ``context.trust``, and with the trust in a context of a test."""
     if isinstance(policy, Mapping):
         for key, value in policy.items():
             if key == "context.trust":
-                yield value
+                yield policy, key
             elif key == "context" and isinstance(value, Mapping) and "trust" in value:
-                yield value["trust"]
+                yield value, "trust"
             else:
                 yield from _trust_conditions(value)
     elif isinstance(policy, list):
@@ -187,17 +187,8 @@ def _rewrite_trust(root: Path, name: str) -> str | None:
 
 
 def _with_present_trust(policy: Any) -> None:
-    if isinstance(policy, MutableMapping):
-        for key, value in policy.items():
-            if key == "context.trust":
-                policy[key] = _present(value)
-            elif key == "context" and isinstance(value, MutableMapping) and "trust" in value:
-                value["trust"] = _present(value["trust"])
-            else:
-                _with_present_trust(value)
-    elif isinstance(policy, MutableSequence):
-        for one in policy:
-            _with_present_trust(one)
+    for holder, key in _trust_conditions(policy):
+        holder[key] = _present(holder[key])
 
 
 def _present(condition: Any) -> Any:

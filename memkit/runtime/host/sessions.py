@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import errno
-import hashlib
 import os
 import sqlite3
 import time
@@ -37,7 +36,7 @@ from ..memory.record.lines import (
     to_text,
     utc_now,
 )
-from ..memory.tiers.sessions import Kept, SessionFile, session_digest
+from ..memory.tiers.sessions import Kept, SessionFile, name_digest, session_digest
 from ..memory.tiers.tools import MemoryTools
 from ..memory.words.wording import GREETING
 
@@ -464,8 +463,7 @@ def _told(error: Exception, *, was_opened: bool) -> str:
 
 def state_file(folder: Path, user_id: str, session_id: str, suffix: str) -> Path:
     """Return the file of a session; its name identifies the user only to a search for that user, such as an erasure."""
-    session = _digest(f"{user_id}\n{session_id}")
-    return folder / _digest(user_id) / f"{session}{suffix}"
+    return folder / name_digest(user_id) / f"{session_digest(user_id, session_id)}{suffix}"
 
 
 def prepare_database(path: Path) -> None:
@@ -498,8 +496,3 @@ def remove_database(path: Path) -> None:
     """Delete a database, together with SQLite's journals and the files that were set aside."""
     for file in path.parent.glob(f"{path.name}*"):
         file.unlink(missing_ok=True)
-
-
-def _digest(name: str) -> str:
-    # User and session names are not file names: they may contain slashes.
-    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]

@@ -21,6 +21,7 @@ from ..log.log import (
     Witness,
     WriterHead,
     claimed_link,
+    digits,
     is_own,
     link_of,
     read_link,
@@ -386,19 +387,8 @@ class Chains:
                 for id, body in first.items():
                     self._withhold_others(id, body)
         if not is_known or here < head.lines:
-            row = (
-                lacking if is_known else last,
-                "",
-                None,
-                writer,
-                "",
-                None,
-                head.shard,
-                0,
-                "",
-                max(1, head.lines - here),
-                0,
-            )
+            link, missing = lacking if is_known else last, max(1, head.lines - here)
+            row = (link, "", None, writer, "", None, head.shard, 0, "", missing, 0)
             self._sql.execute("INSERT OR IGNORE INTO gone VALUES(?,?,?,?,?,?,?,?,?,?,?)", row)
 
     def _note_gap(self, shard: int, number: int, chain: int, parent: bytes) -> None:
@@ -590,7 +580,7 @@ class Chains:
         row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
         here, said = int(row[0]) if row else 0, head.get("count")
         known = "SELECT 1 FROM lines WHERE link=? UNION ALL SELECT 1 FROM flaws WHERE claimed=?"
-        gone = [tip for tip in tips if not self._sql.execute(known, [_bytes(tip)] * 2).fetchone()]
+        gone = [tip for tip in tips if not self._sql.execute(known, [digits(tip)] * 2).fetchone()]
         if not gone:
             return None
         told = f"{len(gone)} of the {len(tips)} chains of {writer} lack the line at which they ended"
@@ -627,13 +617,6 @@ class Chains:
 def root_of(tips: Iterable[str]) -> str:
     """Return a digest of the last lines of all chains of a writer."""
     return blake2b("\n".join(sorted(tips)).encode(), digest_size=32).hexdigest()
-
-
-def _bytes(digits: str) -> bytes:
-    try:
-        return bytes.fromhex(digits)
-    except ValueError:
-        return b""
 
 
 def _told(code: str, id: str, message: str) -> str:

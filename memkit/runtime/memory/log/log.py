@@ -129,16 +129,17 @@ def is_own(data: Mapping[str, JSON], link: Link, text: bytes, key: bytes) -> boo
 
 def claimed_link(data: Mapping[str, JSON]) -> bytes:
     """Return what a line claims as its own digest, true or not; empty if it has none."""
-    return _digits(str(data.get("link", "")).partition(".")[2])
+    return digits(str(data.get("link", "")).partition(".")[2])
 
 
 def parent_of(data: Mapping[str, JSON]) -> bytes:
     """Return what a line claims as its predecessor, true or not; empty for the first one."""
     before = str(data.get("link", "")).partition(".")[0]
-    return b"" if before == FIRST else _digits(before)
+    return b"" if before == FIRST else digits(before)
 
 
-def _digits(text: str) -> bytes:
+def digits(text: str) -> bytes:
+    """Return the bytes that hexadecimal digits stand for; none if it is no such text."""
     try:
         return bytes.fromhex(text)
     except ValueError:

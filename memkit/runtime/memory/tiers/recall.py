@@ -1,7 +1,6 @@
 """Recall memory: every turn of every session, findable until it is too old. Secrets are masked before writing."""
 
 import fcntl
-import hashlib
 import os
 import threading
 from bisect import bisect_left
@@ -12,6 +11,7 @@ from copy import copy
 from dataclasses import replace
 from datetime import date, datetime
 from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,11 +22,12 @@ from ..record.lines import NoSealer, Sealer, parse_time, seconds_before, to_text
 from ..record.record import Record
 from ..words.text import words
 from .fence import ARCHIVE, RECALL
-from .sessions import SessionTurn, TurnFiles, append_line, dated_lines, line_of, read_turns
+from .sessions import SessionTurn, TurnFiles, append_line, dated_lines, line_of, name_digest, read_turns
 
 if TYPE_CHECKING:
     from .conversation import ConversationIndex, Similar, Utterance
 
+AT = attrgetter("at")
 SLACK = 100
 """How many turns beyond the limit are held before the oldest are dropped."""
 
@@ -64,9 +65,9 @@ class NewestTurns:
 
     def add(self, turns: Iterable[SessionTurn]) -> None:
         """Add turns, usually newer than the existing ones."""
-        fresh = sorted(turns, key=_at)
+        fresh = sorted(turns, key=AT)
         is_later = not self._turns or not fresh or fresh[0].at >= self._turns[-1].at
-        self._turns = self._turns if is_later else sorted([*self._turns, *fresh], key=_at)
+        self._turns = self._turns if is_later else sorted([*self._turns, *fresh], key=AT)
         if is_later:
             self._turns += fresh
         if not is_later or len(self._turns) > self._most + SLACK:
@@ -98,11 +99,7 @@ class NewestTurns:
         return self._searched
 
     def _start(self, oldest: str) -> int:
-        return max(bisect_left(self._turns, oldest, key=_at), len(self._turns) - self._most)
-
-
-def _at(turn: SessionTurn) -> str:
-    return turn.at
+        return max(bisect_left(self._turns, oldest, key=AT), len(self._turns) - self._most)
 
 
 def _utterance(turn: SessionTurn) -> "Utterance":
@@ -345,11 +342,11 @@ class RecallMemory:
         return read_turns(file, self._sealer) if file.exists() else ()
 
     def _file(self, user_id: str, session_id: str) -> Path:
-        return self._directory(user_id) / f"{_digest(session_id)}.jsonl"
+        return self._directory(user_id) / f"{name_digest(session_id)}.jsonl"
 
     def _directory(self, user_id: str) -> Path:
         assert self._path is not None
-        return self._path / _digest(user_id)
+        return self._path / name_digest(user_id)
 
     def _write(self, turn: SessionTurn) -> None:
         file = self._file(turn.user_id, turn.session_id)
@@ -390,11 +387,6 @@ def _locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _digest(name: str) -> str:
-    # User and session names are not file names: they may contain slashes, and they may have to be forgotten.
-    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]
 
 
 # What a turn is given unasked from long-term memory and earlier turns: what fits, and why the rest does not.

@@ -202,8 +202,7 @@ class SessionFile:
     def __init__(self, folder: Path, user_id: str, session_id: str, sealer: Sealer | None = None) -> None:
         self._whose = {"user_id": user_id, "session_id": session_id}
         self._sealer = sealer or NoSealer()
-        # User and session names are not file names: they may contain slashes.
-        self._path = folder / f"{session_digest(user_id, session_id)}.json"
+        self.path = folder / f"{session_digest(user_id, session_id)}.json"
         self._masked: list[tuple[Message, Any]] = []
         """The messages saved last, each with its written form."""
         self._masked_summary: tuple[list[str], list[str]] = ([], [])
@@ -212,7 +211,7 @@ class SessionFile:
     def load(self, main: "MainContext | None") -> Kept | None:
         """Restore the session into ``main``, if given, and return its books; None if there is no such session."""
         try:
-            data = _content(self._path, self._sealer)
+            data = _content(self.path, self._sealer)
         except (OSError, ValueError):
             data = {}
         if not is_session(data):
@@ -243,7 +242,7 @@ class SessionFile:
             agreed = [message for message in main.messages if id(message) not in left_out]
             summary = "" if left_out else self._summary_masked(main.summary)
             data |= {"messages": self._masked_messages(agreed), "summary": summary}
-        self._write(data)
+        self.replace(data)
 
     def _masked_messages(self, messages: "Sequence[Message]") -> list[Any]:
         """Return messages with their secrets masked; only new ones are searched for any."""
@@ -273,47 +272,43 @@ class SessionFile:
 
     def bring_back(self, content: Mapping[str, Any]) -> bool:
         """Save what ``held_sessions`` returned if nothing is saved of this session; return whether that was so."""
-        is_new = not self.exists()
-        if is_new:
-            self._write(content)
+        if is_new := not self.exists():
+            self.replace(content)
         return is_new
-
-    @property
-    def path(self) -> Path:
-        """Return the file."""
-        return self._path
 
     def exists(self) -> bool:
         """Return whether anything is saved of this session."""
-        return self._path.exists()
+        return self.path.exists()
 
     def replace(self, content: Mapping[str, Any]) -> None:
         """Save ``content``, already masked, replacing whatever is saved of this session."""
-        self._write(content)
-
-    def _write(self, content: Mapping[str, Any]) -> None:
         data = {**content, **self._whose}
-        make_private(self._path.parent)
-        beside = self._path.with_suffix(f".{os.getpid()}.new")
+        make_private(self.path.parent)
+        beside = self.path.with_suffix(f".{os.getpid()}.new")
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(json.dumps(self._sealer.seal(data), ensure_ascii=False))  # dumps runs in C, dump does not
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(self._path)
+            beside.replace(self.path)
         except OSError:
             beside.unlink(missing_ok=True)
             raise
 
     def forget(self) -> None:
         """Delete the session's file."""
-        self._path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+
+
+def name_digest(name: str) -> str:
+    """Return what a user's or a session's name becomes in the name of a file: it has no slashes, and tells nobody."""
+    return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]
 
 
 def session_digest(user_id: str, session_id: str) -> str:
     """Return the stem of every file of a session; it identifies nobody."""
-    return hashlib.sha256(f"{user_id}\n{session_id}".encode(errors="replace")).hexdigest()[:32]
+    return name_digest(f"{user_id}\n{session_id}")
 
 
 def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str, dict[str, Any]]]:
@@ -324,11 +319,7 @@ def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str,
 
 def files_of_sessions(folder: Path, user_id: str, sealer: Sealer) -> Iterator[tuple[Path, str, dict[str, Any]]]:
     """Yield the file, the name and the saved content of every session of a user."""
-    for path in sorted(folder.glob("*.json")):
-        try:
-            data = _content(path, sealer)
-        except (OSError, ValueError):
-            continue  # a damaged file
+    for path, data in _saved_in(folder, sealer):
         whose, session = data.get("user_id"), data.get("session_id")
         if whose == user_id and isinstance(session, str):
             yield path, session, {key: value for key, value in data.items() if key not in ("user_id", "session_id")}
@@ -336,15 +327,17 @@ def files_of_sessions(folder: Path, user_id: str, sealer: Sealer) -> Iterator[tu
 
 def session_owners(folder: Path, session_id: str) -> list[str]:
     """Return the users who have a saved session of this name."""
-    found = set()
-    for path in folder.glob("*.json"):
+    saved = (data for _, data in _saved_in(folder, NoSealer()) if data.get("session_id") == session_id)
+    return sorted({str(data["user_id"]) for data in saved if "user_id" in data})
+
+
+def _saved_in(folder: Path, sealer: Sealer) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for path in sorted(folder.glob("*.json")):
         try:
-            data = _content(path, NoSealer())
+            data = _content(path, sealer)
         except (OSError, ValueError):
             continue  # a damaged file
-        if data.get("session_id") == session_id and "user_id" in data:
-            found.add(str(data["user_id"]))
-    return sorted(found)
+        yield path, data
 
 
 def drop_old_sessions(folder: Path, before: datetime) -> int:
