@@ -96,11 +96,7 @@ class ErasureJournal:
 
     @contextmanager
     def preparing(self, top: Path | None) -> Iterator[None]:
-        """Record that an erasure is being prepared; unless the block commits it, everything stays as it was.
-
-        Args:
-            top: The root of the repository's work tree; None if the store is in none.
-        """
+        """Record that an erasure is being prepared; unless the block commits it, everything stays as it was."""
         if not self.folder.is_relative_to(self._store):
             raise EnvironmentFault(
                 "This user's keys cannot be used, so an erasure that was interrupted could not be finished. "
@@ -136,12 +132,7 @@ class ErasureJournal:
         return path.name
 
     def commit(self, intent: ErasureIntent, marks: FiledMarks | None = None) -> None:
-        """Record that everything is built; from here on this process or the next finishes the change.
-
-        Args:
-            intent: What is to be changed.
-            marks: The digests of what remains to be proven.
-        """
+        """Record that everything is built; from here on this process or the next finishes the change."""
         if marks is not None:
             marks.save(self.folder / _NEEDLES)
         if intent.above is not None:

@@ -118,12 +118,7 @@ class Needles:
     ) -> None:  # fmt: skip
         """Extract the pieces from texts and ids, which are iterated over more than once.
 
-        Args:
-            user_id: The person.
-            texts: What the person said.
-            ids: The ids of the person's records.
-            kept: The pieces of an earlier run.
-            folder: The folder for files with data too large for memory.
+        ``kept`` are the pieces of an earlier run; ``folder`` takes files with data too large for memory.
         """
         self.user_id = user_id
         self._kept = kept
@@ -221,13 +216,7 @@ class Needles:
         )
 
     def redacted(self, text: str, *, name: bool = True, words: bool = True) -> str:
-        """Return ``text`` with every piece replaced.
-
-        Args:
-            text: Somebody else's text.
-            name: Whether the person's name is replaced too.
-            words: Whether single words are replaced too.
-        """
+        """Return somebody else's ``text`` with every piece replaced; if wanted, not the name or single words."""
         spans = [_whole_words(text, *span) for span in self._run_spans(text)]
         spans += [
             (start, end)
@@ -501,13 +490,8 @@ def needles_of(
 ) -> Needles:  # fmt: skip
     """Return what to look for: the person's texts without what others say as well.
 
-    Args:
-        census: The content of the person's lines.
-        belonging: Which lines are the person's.
-        more: Their texts elsewhere, in sessions and the audit log.
-        spared: Texts that others said elsewhere.
-        shipped: What memkit itself wrote into this store or any other.
-        kept: Pieces of what an earlier run removed.
+    ``more`` are their texts in sessions and the audit log, ``spared`` those that others said elsewhere, and ``kept``
+    the pieces of what an earlier run removed.
     """
     census.texts.extend(more)
     folder = census.lines.folder

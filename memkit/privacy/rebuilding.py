@@ -284,11 +284,7 @@ class Rebuilt:
 def rebuild(old: Repository, folder: Path, remainder: Remainder, gone: Iterable[str] = ()) -> Rebuilt:
     """Create the repository ``folder`` with the history, refs, stash and index of ``old``, without the person.
 
-    Args:
-        old: The repository.
-        folder: The place of the new one.
-        remainder: Decides what stays.
-        gone: Links of lines that go elsewhere, such as on a server; no file of heads names them any more.
+    ``gone`` are the links of lines that go elsewhere, such as on a server; no file of heads names them any more.
     """
     new = _initialised(folder, old.algorithm())
     pack = folder / "objects" / "pack" / "tmp_erase"

@@ -269,12 +269,9 @@ def lines_of_others(log: Log, git: Git) -> list[ShardProblem]:
 
 
 def unsigned_commits(git: Git, since: str, signers: Path) -> list[ShardProblem]:
-    """Return the commits since ``since`` that changed memory, policies or skills without an allowed signature.
+    """Return the commits after ``since`` that changed memory, policies or skills without an allowed signature.
 
-    Args:
-        git: The store's repository.
-        since: A commit; it is not checked itself.
-        signers: The file of allowed signers, as ``ssh-keygen`` reads it (``allowed_signers``).
+    ``signers`` is the file of allowed signers, as ``ssh-keygen`` reads it.
 
     Raises:
         UsageError: There is no such commit or file.

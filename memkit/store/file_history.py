@@ -168,9 +168,8 @@ def _steps_of_file(
     that left the file unchanged is replaced by its parent, and parents of a merge that lead to another parent are left
     out.
 
-    Args:
-        commits: The parents of each, and the part its message increments; newest first.
-        blob: Returns the id of the file in a commit.
+    The commits come with their parents and the part that their message increments, newest first; ``blob`` returns
+    the id of the file in one.
     """
     stands: dict[str, str | None] = {}
     """The commit that represents each commit in the history of this file."""
@@ -244,12 +243,8 @@ def roll_back(
 ) -> RolledBack:
     """Write the newest text of a file that has ``version`` (or that a commit id names) and commit it.
 
-    Args:
-        root: The store.
-        kind: The kind of file.
-        name: Its name.
-        version: A version that it had, or a prefix of a commit's id.
-        accept: Called with the old text in place before it is committed; raises to have it undone.
+    ``version`` may also be the beginning of a commit's id. ``accept`` is called with the old text in place before it is
+    committed, and raises to have it undone.
 
     Raises:
         NotFound: No commit of the file has that version.

@@ -21,11 +21,7 @@ from memkit.store.layout import SETTLED
 def write_whole(path: Path, content: bytes, *, mode: int = 0o666, beside: Path | None = None) -> None:
     """Replace ``path`` by ``content``, synced to disk; if that fails, the former content stays.
 
-    Args:
-        path: The file to replace or create.
-        content: The whole new content.
-        mode: Its permissions, less the process' umask.
-        beside: A folder for the temporary file, as for ``whole_file``.
+    ``mode`` and ``beside`` are as for ``whole_file``.
 
     Raises:
         EnvironmentFault: The file cannot be written, for example on a full or read-only disk.

@@ -142,10 +142,7 @@ class Git:
         Other staged changes stay staged. Waiting callers are committed together: a caller whose changes were written
         before a commit of the same paths began has nothing left to do.
 
-        Args:
-            message: The commit message.
-            paths: Files and folders.
-            hooks: Whether the hooks of the repository run; only for what people write, in a store that they trust.
+        Only for what people write, in a store that they trust, the ``hooks`` of the repository run.
         """
         asked = time.monotonic_ns()
         with self._writing() as folder:
@@ -289,9 +286,6 @@ _OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 @contextmanager
 def writing(repository: GitFolder) -> Iterator[tuple[int, ...]]:
     """Keep every other memkit from writing to a repository for the duration of the block.
-
-    Args:
-        repository: The folders that are written to.
 
     Yields:
         The descriptors that git has to inherit, so that the lock lasts until it has ended.

@@ -128,11 +128,8 @@ class GitObjects:
     def commit(self, branch: str, changes: Mapping[str, bytes | None], message: str, *, parent: str) -> str:
         """Add a commit to ``branch`` and return its id; the working tree and the index stay as they are.
 
-        Args:
-            branch: The branch, created if missing.
-            changes: The new content of files by path; None removes a file.
-            message: The commit message.
-            parent: The preceding commit. It must be the tip of an existing branch, or somebody else was faster.
+        A branch that is missing is created; the content None removes a file. ``parent`` must be the tip of an existing
+        branch, or somebody else was faster.
 
         Raises:
             UsageError: The branch name is invalid, or names the checked-out branch.

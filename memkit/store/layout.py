@@ -209,11 +209,7 @@ def parsed(root: Path, kind: str, files: Mapping[str, Path], read: Callable[[str
     (``ctime``). Nothing is cached about a file so young that it may still change and keep its time. The cache is
     trusted as the index is: only this clone can have written it (``runtime/memory/log/clone``).
 
-    Args:
-        root: The store.
-        kind: The kind of files, such as ``skills``; each kind has a cache file of its own.
-        files: The path of each.
-        read: Returns the plain data of the file of this name, or raises its error.
+    Each kind of files, such as ``skills``, has a cache file of its own; ``read`` returns the data of a file.
     """
     if not (root / MANIFEST).is_file():  # a folder that is not a store has no cache
         return {name: read(name) for name in files}

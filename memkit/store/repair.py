@@ -243,12 +243,8 @@ def losses(
 ) -> list[Loss]:
     """Return what the working tree's shards lack in comparison with git's different versions.
 
-    Args:
-        git: The repository.
-        changed: Path and id of git's different versions, and where they are.
-        shards: Those of the working tree; the ones that received a shard's lines are read as a whole.
-        log: The log over all of them.
-        genuine: Returns whether a line was written by somebody who may.
+    ``changed`` says where git's different versions are, by path and id. Of the shards of the working tree, those that
+    received another's lines were read as a whole. ``genuine`` tells whether a line was written by somebody who may.
     """
     committed = list(_committed_shards(git, changed))
     standing = _standing(shards)

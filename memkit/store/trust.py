@@ -62,11 +62,7 @@ class Trust:
         return False
 
     def require(self, what: str, instead: str = "") -> Demands:
-        """Return the store's demands if they are trusted.
-
-        Args:
-            what: What is about to happen, as a clause.
-            instead: An alternative, as a clause.
+        """Return the store's demands if they are trusted; both arguments are clauses of the refusal.
 
         Raises:
             NotTrusted: They are not.

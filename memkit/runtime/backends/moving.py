@@ -103,13 +103,7 @@ class Passage:
     """How far the lines of a log were moved, so that the move can continue with later ones."""
 
     def __init__(self, log: Log, *, parts: bool, key: bytes | None) -> None:
-        """Start at the beginning.
-
-        Args:
-            log: The log to read.
-            parts: Whether shared lines go into separate chains.
-            key: The key by which this clone recognises lines that it relinked.
-        """
+        """Start at the beginning; with ``parts``, shared lines go into separate chains."""
         self._log = log
         self._parts = parts
         self._key = key

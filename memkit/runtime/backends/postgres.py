@@ -283,13 +283,7 @@ class PostgresLog:
                 yield from lines
 
     def erase(self, user_id: str, owns: Callable[[Mapping[str, JSON]], bool], key: bytes | None) -> None:
-        """Delete every line about a user, and what others said about what the user shared; those chains close up.
-
-        Args:
-            user_id: The user.
-            owns: Returns whether a line belongs to the user.
-            key: The key by which this clone recognises lines that it relinked.
-        """
+        """Delete every line about a user, and what others said about what the user shared; those chains close up."""
 
         def erased(connection: psycopg.Connection[Any]) -> None:
             with connection.transaction():

@@ -40,12 +40,7 @@ def held_lines(index: Index, user_id: str) -> Iterator[str]:
 def brought(index: Index, tombstones: Tombstones, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> Brought:
     """Return the effect of restoring a line of ``user_id``.
 
-    Args:
-        index: The archive's index.
-        tombstones: The values erased from it; rejected values come back as rejected.
-        user_id: The user whose export it is.
-        data: The line.
-        shared: Ids of what this user shared in the export so far; extended here.
+    ``shared`` has the ids of what this user shared in the export so far, and is extended here.
     """
     try:
         id = Event.from_data(data).id if "op" in data else Record.from_data(data).id

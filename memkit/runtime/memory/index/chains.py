@@ -155,10 +155,7 @@ class Chains:
 
         A line already registered elsewhere is counted once.
 
-        Args:
-            shard: The shard that contains them.
-            entries: The lines, in order.
-            seen: The links counted so far, to which theirs are added; by default those of all lines.
+        The links ``seen`` are those counted so far, to which theirs are added; by default those of all lines.
         """
         writer, links = shard_writer(shard)[0], [entry.link.own for entry in entries if entry.link]
         counted = self._standing(links) if seen is None else seen

@@ -164,15 +164,7 @@ class MemoryGraph:
         is_foreign: Callable[[str], bool] = lambda record_id: False,
         most_names: int = MOST_NAMES,
     ) -> None:
-        """Walk the relations in ``databases``.
-
-        Args:
-            databases: The indexes.
-            user_id: The user who asks.
-            as_of: The moment in question; now by default.
-            is_foreign: Returns whether nobody here vouches for the writer of a record.
-            most_names: The most aliases of one thing that are followed.
-        """
+        """Walk the relations in ``databases``; ``is_foreign`` tells whether nobody vouches for a record's writer."""
         self.user_id = user_id
         self._databases = databases
         self._moment = normal_time(as_of) if as_of else ""

@@ -235,15 +235,7 @@ class Index:
     def add(
         self, span: Span, data: Mapping[str, JSON], name: str, link: Link | None = None, *, sealed: bool = False
     ) -> None:
-        """Enter a line, sealed or not, that is about to be written; requires a preceding ``begin``.
-
-        Args:
-            span: Its future position.
-            data: Its content.
-            name: The name of its corpus.
-            link: Its link among the lines of its writer.
-            sealed: Whether it is written sealed.
-        """
+        """Enter a line, sealed or not, that is about to be written; requires a preceding ``begin``."""
         index = self.corpus(name)
         (number,) = self.catalogue.add([(span, data, link)])
         self._enter(name, [(number, span, data, "")])

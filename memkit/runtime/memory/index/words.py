@@ -169,9 +169,7 @@ def _written(head: Sequence[int], documents: bytes) -> bytes:
     the larger part. The documents are in the form that a search reads. All are in this machine's byte order, since
     an index never leaves it.
 
-    Args:
-        head: Count, length and size of each run.
-        documents: The documents of all runs, four bytes each.
+    The head has the count, the length and the size of each run; a document takes four bytes.
     """
     most = max(head, default=0)
     width = "B" if most < 1 << 8 else "H" if most < 1 << 16 else "I"

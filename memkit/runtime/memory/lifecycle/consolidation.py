@@ -347,15 +347,8 @@ def planned(
 ) -> ConsolidationPlan:
     """Return the plan for live ``records``, of one user or of all, and the core sections of users.
 
-    Args:
-        records: The live records.
-        cores: The core sections of each agent of each user.
-        settings: The memory settings.
-        now: The current time.
-        user_id: Restricts the plan to one user's records; by default anyone's.
-        of_kinds: The records of ``KINDS``, if they can be read separately.
-        barred: Returns what may no longer be told.
-        tell: Summarises events.
+    ``of_kinds`` are the records of ``KINDS``, if they can be read separately; ``barred`` tells what may no
+    longer be told, and ``tell`` words events.
     """
     expired: dict[str, Record] = {}
     done: set[str] = set()

@@ -309,13 +309,8 @@ def keep(
 ) -> Iterator[tuple[DrawnPiece, Decision]]:
     """Offer pieces to the gate, each as drawn from its turns, and yield the decisions on those that are new.
 
-    Args:
-        archive: The archive that stores them.
-        pieces: The drawn pieces, oldest first.
-        origin: The user and the session.
-        consented: Whether the user agreed to long-term memory.
-        own_words: Normalises what the user said as a turn does.
-        taint: Origins that may have steered the user's words, if the channel cannot tell them from others'.
+    ``own_words`` normalises what the user said as a turn does. ``taint`` are the origins that may have steered the
+    user's words, if the channel cannot tell them from others'.
     """
     for piece in pieces:
         last = piece.turns[-1]

@@ -104,11 +104,6 @@ def read_own_link(data: Mapping[str, JSON], line: bytes, key: bytes) -> tuple[Li
     Its content is cut out of the stored bytes, in half the time. For others' lines this would be unsafe: anyone can
     compute a digest, even of bytes that are not JSON once a salt, which may occur twice, is cut out. The salt of an own
     line is derived from what was written here, and nobody else can derive one for other bytes.
-
-    Args:
-        data: The parsed line.
-        line: The stored line.
-        key: The key by which this clone recognises its writer's lines.
     """
     link, salt = data.get("link"), data.get("salt")
     if not isinstance(link, str) or not isinstance(salt, str) or "relinked" in data:

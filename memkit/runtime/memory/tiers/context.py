@@ -168,8 +168,7 @@ class MainContext:
     def fit(self, *, ask: bool = True) -> PagedOut | None:
         """Page out what exceeds the budget, for example after a change of core; return what was paged out.
 
-        Args:
-            ask: Whether a model may be asked for the summary.
+        Unless ``ask`` is False, a model may be asked for the summary.
         """
         before = self.summary
         # Every model would reject a result whose call is gone.

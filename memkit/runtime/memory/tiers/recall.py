@@ -464,12 +464,7 @@ def recall_for_turn(
 ) -> TurnRecall:
     """Return at most ``most`` of the first ``pieces`` that fit in ``budget`` tokens and are not in the prompt yet.
 
-    Args:
-        pieces: The fitting pieces, best first.
-        most: Limit on their number; ``retrieval.per_turn``.
-        budget: The tokens that they may take.
-        count: Counts the tokens of a text.
-        shown: The current text of the prompt.
+    The pieces come best first; ``shown`` is the current text of the prompt.
     """
     chosen: list[RecalledPiece] = []
     lost: list[Mapping[str, str]] = []
