@@ -263,7 +263,7 @@ def _sorted(marks: Iterable[int], folder: Path | None) -> tuple[int, Iterator[in
         _write_whole(file, array("Q", ordered))
         count += len(ordered)
         piece = array("Q", islice(coming, _PIECE))
-    return count, _each_once(_merged(file, cuts))
+    return count, (mark for mark, _ in groupby(_merged(file, cuts)))
 
 
 def _merged(file: IO[bytes], cuts: list[array[int]]) -> Iterator[int]:
@@ -273,10 +273,6 @@ def _merged(file: IO[bytes], cuts: list[array[int]]) -> Iterator[int]:
         for cut in cuts:
             held.frombytes(os.pread(file.fileno(), _WIDTH * (cut[part + 1] - cut[part]), _WIDTH * cut[part]))
         yield from sorted(held)
-
-
-def _each_once(ascending: Iterable[int]) -> Iterator[int]:
-    return (mark for mark, _ in groupby(ascending))
 
 
 class FiledSet:

@@ -14,6 +14,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -427,13 +428,9 @@ def _carry_along(old: Path, new: Path) -> None:
         if source.is_dir() and not source.is_symlink():
             shutil.rmtree(target, ignore_errors=True)
             # Links and not copies: the objects of submodules and large files may be many, and are not rewritten.
-            shutil.copytree(source, target, symlinks=True, copy_function=_linked)
+            shutil.copytree(source, target, symlinks=True, copy_function=partial(os.link, follow_symlinks=False))
         else:
             shutil.copy2(source, target, follow_symlinks=False)
-
-
-def _linked(source: str, target: str) -> None:
-    os.link(source, target, follow_symlinks=False)
 
 
 _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}

@@ -140,7 +140,7 @@ def _write_version(
         "taint": list(origin.tainted_by) or None,
     }  # fmt: skip
     target, first = f"document/{kept.kind}", ""
-    pieces = list(_pieces(text)) if text is not None else [None]
+    pieces = [text[start : start + PIECE] for start in range(0, len(text), PIECE)] if text is not None else [None]
     for place, piece in enumerate(pieces):
         fields = common | {"value": piece}
         if len(pieces) > 1:
@@ -152,11 +152,6 @@ def _write_version(
 
 def _place(one: KeptDocument | StoredDocument, number: int) -> dict[str, JSON]:
     return {"kind": one.kind, "space": one.space, "name": one.name, "number": number}
-
-
-def _pieces(text: str) -> Iterator[str]:
-    for start in range(0, len(text), PIECE):
-        yield text[start : start + PIECE]
 
 
 def _without_nothing(fields: dict[str, JSON]) -> dict[str, JSON]:

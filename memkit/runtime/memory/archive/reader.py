@@ -77,10 +77,6 @@ def _told(record: Record) -> str:
     return told_when(record.created_at, record.id)
 
 
-def _merged(held: Iterable[Iterator[Record]]) -> Iterator[Record]:
-    return merge(*held, key=_told)
-
-
 def _sorted_aside(held: Iterable[Iterator[Record]]) -> Iterator[Record]:
     """Yield the records of many corpora in the order they were told, reading one corpus at a time.
 
@@ -289,8 +285,8 @@ class ArchiveReader:
                 for state in states
             )
             # Beyond this number, the first corpus is closed before the last one is opened, and none can be read on.
-            together = _sorted_aside if len(self._names(user_id)) > OPEN_AT_ONCE else _merged
-            for record in together(held):
+            are_many = len(self._names(user_id)) > OPEN_AT_ONCE
+            for record in _sorted_aside(held) if are_many else merge(*held, key=_told):
                 if wanted <= set(record.tags) and scope in (None, record.scope):
                     yield record
 

@@ -86,7 +86,8 @@ class Arrivals:
             return _of_same_id(index, name, id, draft, origin) if index.has_id(id) else None
         digest = fingerprint(draft.text)
         told = (*index.without_waiting(name).imported(digest), *index.waiting.same_value(name, digest))
-        twin = next((twin for twin in told if _is_twin(twin, draft, origin)), None)
+        alike = (origin.user_id, draft.source_url, draft.type)
+        twin = next((one for one in told if (one.user_id, one.source_url, one.type) == alike), None)
         earlier = twin.id if twin else _borne_out(index, name, draft)
         return _known(earlier) if earlier else None
 
@@ -131,11 +132,6 @@ def _of_same_id(index: Index, name: str, id: str, draft: Draft, origin: Origin) 
         "id_conflict", f"The id {id:.60} is already used for something else. Leave it out to get a new one."
     )
     return Decision("refused", None, (reason,))
-
-
-def _is_twin(record: Record, draft: Draft, origin: Origin) -> bool:
-    same_owner = record.user_id == origin.user_id
-    return same_owner and (record.source_url, record.type) == (draft.source_url, draft.type)
 
 
 def _borne_out(index: Index, name: str, draft: Draft) -> str | None:

@@ -47,7 +47,8 @@ class Tombstones:
     def of(self, user_id: str, text: str) -> Iterator[Tombstone]:
         """Yield every tombstone that bars this value."""
         digest = fingerprint(text)
-        for scope, corpus in (("user", self._own(user_id)), (SHARED, self._shared())):
+        own = self._index.without_waiting(user_corpus(user_id))  # a line that waits is not a tombstone
+        for scope, corpus in (("user", own), (SHARED, self._shared())):
             for record_id in corpus.tombstones(digest) if corpus else ():
                 yield Tombstone("rejected", record_id, scope)
         for keyed in self._erased(user_id, text):
@@ -70,9 +71,6 @@ class Tombstones:
 
     def _shared(self) -> CorpusIndex | None:
         return _entered_shared(self._index)
-
-    def _own(self, user_id: str) -> CorpusIndex:
-        return self._index.without_waiting(user_corpus(user_id))  # a line that waits is not a tombstone
 
 
 def _entered_shared(index: Index) -> CorpusIndex | None:

@@ -269,7 +269,8 @@ class WriteGate:
                 "merged", (Reason("duplicate", f"It repeats {known.id}."), NO_EVIDENCE), fields, merge_into=known.id
             )
         if same:
-            return Judgement("merged", (_repeats(same),), fields, merge_into=same.id)
+            told = Reason("duplicate", f"It repeats {same.id}, which now counts one more piece of evidence.")
+            return Judgement("merged", (told,), fields, merge_into=same.id)
         from .contradictions import contradicted
 
         clashes = [
@@ -488,10 +489,6 @@ def _dates(told: Draft | Record) -> tuple[str, ...]:
 
 def _matched(item: Suspicion) -> str:
     return f"Matched {item.kind}: “{mask(item.matched)}”."
-
-
-def _repeats(record: Record) -> Reason:
-    return Reason("duplicate", f"It repeats {record.id}, which now counts one more piece of evidence.")
 
 
 def _outweighs(draft: Draft, fields: dict[str, JSON], other: Record) -> bool:

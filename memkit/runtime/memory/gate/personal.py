@@ -209,7 +209,8 @@ def _is_meant(text: str, groups: list[tuple[int, int]], goes_on: bool, near: _Te
         return (len(sizes) <= 3 and min(sizes) >= 4) or _is_grouped(sizes)
     if len(sizes) == 1:
         before = text[max(0, start - LONGEST_ADDRESS) : start]
-        return sizes[0] in (15, 16) and not is_named_otherwise(before) and not _is_part_of_more(before)
+        is_part_of_more = ATTACHED.search(before[-4:]) or ADDRESS.search(before)
+        return sizes[0] in (15, 16) and not is_named_otherwise(before) and not is_part_of_more
     return _is_grouped(sizes) and not goes_on
 
 
@@ -223,10 +224,6 @@ def _is_grouped(sizes: list[int]) -> bool:
 def is_named_otherwise(before: str) -> bool:
     """Return whether the text before a number identifies it as something else: "order no. …"."""
     return bool(NAMED.search(before[-BEFORE:]))
-
-
-def _is_part_of_more(before: str) -> bool:
-    return bool(ATTACHED.search(before[-4:]) or ADDRESS.search(before[-LONGEST_ADDRESS:]))
 
 
 def _goes_on(text: str, groups: list[tuple[int, int]], first: int, last: int) -> bool:

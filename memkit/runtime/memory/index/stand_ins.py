@@ -85,8 +85,9 @@ class StandIns:
             for name, bars in json.loads(names or "{}").items():
                 self._hold(name, shard, place, user_corpus(owner), id, link, bars=bars)
             if kind == CONSENT or (not names and not id):  # nobody knows what it was
-                owners = [owner] if owner else self._owners(shard_writer(shard)[0])
-                for one in owners:
+                query = "SELECT owner FROM chains WHERE writer=?"
+                owners = [(owner,)] if owner else self._sql.execute(query, (shard_writer(shard)[0],)).fetchall()
+                for one in (one for (one,) in owners if one):
                     self._hold(CONSENT, shard, place, user_corpus(one), id, link, bars=True)
         after = set(self._sql.execute("SELECT * FROM stand_ins"))
         for name, *_ in before ^ after:
@@ -178,9 +179,6 @@ class StandIns:
                    WHERE path=? AND (number<? OR ?=0) ORDER BY number DESC LIMIT 1"""
         row = self._sql.execute(query, (shard, number, number)).fetchone()
         return f"{Span(*row).place if row else _start(shard)}~"
-
-    def _owners(self, writer: str) -> list[str]:
-        return [owner for (owner,) in self._sql.execute("SELECT owner FROM chains WHERE writer=?", (writer,)) if owner]
 
     def _hold(self, name: str, shard: str, place: str, corpus: str, id: str, link: bytes | None, *, bars: bool) -> None:
         """Hold back a record, the target of an event, or a user's consent."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, NamedTuple, cast
 
 from .lines import EMPTY, JSON, SEALED, InvalidRecord, is_sealed, kept_time, legible, normal_time, parse_time, to_text
@@ -115,10 +116,6 @@ def _name(name: str, value: JSON, longest: int = MAX_NAME) -> list[str]:
     return [] if encodable(value) else [f"{name} contains half of a surrogate pair, which is not valid Unicode."]
 
 
-def _address(name: str, value: JSON) -> list[str]:
-    return _name(name, value, 8 * MAX_NAME)
-
-
 def kind_of(actor: str) -> str:
     """Return the kind of an actor.
 
@@ -192,8 +189,8 @@ def _time(name: str, value: JSON) -> list[str]:
 _NAMES = ("name", "address")
 """Forms that any short ASCII text satisfies."""
 CHECKS: Mapping[str, Callable[[str, JSON], list[str]]] = {
-    "text": _text, "name": _name, "address": _address, "actor": _actor, "share": _share, "number": _number,
-    "labels": _labels, "time": _time, "relation": _relation,
+    "text": _text, "name": _name, "address": partial(_name, longest=8 * MAX_NAME), "actor": _actor, "share": _share,
+    "number": _number, "labels": _labels, "time": _time, "relation": _relation,
 }  # fmt: skip
 
 

@@ -83,14 +83,6 @@ def _read(match: re.Match[str], today: date, ahead: int) -> str | None:
         return None
 
 
-def _iso(match: re.Match[str], today: date, ahead: int) -> str:
-    return day_word(date.fromisoformat(match["iso"].replace("/", "-")))
-
-
-def _iso_month(match: re.Match[str], today: date, ahead: int) -> str:
-    return "d_" + match["iso_month"].replace("-", "_")
-
-
 def _calendar_day(match: re.Match[str], today: date, ahead: int) -> str:
     phrase = match["day_first"] or match["month_first"]
     month = _month_number(next(word for word in re.findall(r"[a-z]+", phrase.lower()) if word[:3] in _short_months()))
@@ -139,14 +131,13 @@ def _bare_month(match: re.Match[str], today: date, ahead: int) -> str:
     return month_word(_last_begun(_month_number(match["month"]), 1, today, 12 if follows else ahead))
 
 
-def _year(match: re.Match[str], today: date, ahead: int) -> str:
-    return f"d_{match['year']}"
-
-
 READERS: dict[str, Callable[[re.Match[str], date, int], str]] = {
-    "iso": _iso, "iso_month": _iso_month, "day_first": _calendar_day, "month_first": _calendar_day,
+    "iso": lambda match, *_: day_word(date.fromisoformat(match["iso"].replace("/", "-"))),
+    "iso_month": lambda match, *_: "d_" + match["iso_month"].replace("-", "_"),
+    "day_first": _calendar_day, "month_first": _calendar_day,
     "month_year": _month_year, "ago": _ago, "near": _near, "side": _side, "weekday": _bare_weekday,
-    "month": _bare_month, "year": _year,
+    "month": _bare_month,
+    "year": lambda match, *_: f"d_{match['year']}",
 }  # fmt: skip
 
 

@@ -297,11 +297,8 @@ def listed(text: str) -> list[str]:
 def _of_user(item: str) -> bool:
     """Return whether a line has such a label, names the user, or begins with a verb, which implies the user."""
     first = item.split(maxsplit=1)[0].lower()
-    return first in THIRD or re.match(r"(?:the )?user\b", item, re.IGNORECASE) is not None or _has_label(item)
-
-
-def _has_label(item: str) -> bool:
-    return re.fullmatch(LABELLED, item, re.IGNORECASE) is not None
+    is_named = re.match(r"(?:the )?user\b", item, re.IGNORECASE) or re.fullmatch(LABELLED, item, re.IGNORECASE)
+    return first in THIRD or is_named is not None
 
 
 def facts(text: str) -> list[str]:
