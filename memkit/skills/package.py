@@ -196,15 +196,7 @@ def _read_archive(package: Package, name: str, content: bytes, above: str, depth
                 package.fault(above + path, f"More than {MOST_FILES:,} files; the rest was not read.")
                 return
             _add(package, above + path, body, executable=bool(mode & 0o111), depth=depth)
-    except (
-        zipfile.BadZipFile,
-        tarfile.TarError,
-        EOFError,
-        ValueError,
-        NotImplementedError,
-        OSError,
-        RuntimeError,
-    ) as error:
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, OSError, RuntimeError) as error:
         why = str(error).partition("\n")[0].rstrip(".: ") or type(error).__name__
         if not depth:
             told = f"{name} is damaged or not an archive, and cannot be read: {why}."

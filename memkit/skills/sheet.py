@@ -344,18 +344,6 @@ class SheetTarget:
     """The environment variables that the generated project reads."""
 
 
-def wiring_sheet(skill: Skill, targets: Sequence[SheetTarget]) -> str:
-    """Return the Markdown sheet: what the skill does, what it wires, and the exact command for each of ``targets``.
-
-    The skill must say what it ``generates``.
-    """
-    if skill.generates is None:
-        raise ValueError(f"The skill {skill.name} generates nothing.")
-    source = f"<!-- Rendered from skills/{skill.name}.yaml by 'make outputs'. Change that file, not this one. -->"
-    lines = [source, "", *skill_body(skill, targets)]
-    return "\n".join(lines).rstrip() + "\n"
-
-
 def _generate(generates: GeneratedSkill, targets: Sequence[SheetTarget]) -> Iterator[str]:
     yield from section("What it wires", generates.wires)
     yield from ("## Generate", "")

@@ -9,8 +9,7 @@ from written.sheets import write_sheets
 
 from memkit.generate.targets import load_targets
 from memkit.resources import resource
-from memkit.skills.sheet import wiring_sheet
-from memkit.skills.skill import Skill, load_skills
+from memkit.skills.skill import load_skills
 
 SHEETS = ("skill-hybrid-planner.md", "skill-virtual-memory.md")
 
@@ -40,9 +39,3 @@ def test_a_sheet_has_the_command_of_each_shipped_target(name: str, tmp_path: Pat
     skill = load_skills(resource("skills").parent)[name]
     for said in (*skill.steps, *skill.safety_checks, *skill.required_tools):
         assert said in text
-
-
-def test_a_skill_that_generates_nothing_has_no_sheet() -> None:
-    """Asking for one is a programming error."""
-    with pytest.raises(ValueError, match="generates nothing"):
-        wiring_sheet(Skill("walk", "Walks.", ("Go",)), [])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memkit.generate.targets import sheet_targets
 from memkit.resources import resource
-from memkit.skills.sheet import wiring_sheet
+from memkit.skills.sheet import skill_body
 from memkit.skills.skill import load_skills
 
 from . import CHECKOUT
@@ -21,8 +21,10 @@ def write_sheets(out: Path) -> list[Path]:
     written: list[Path] = []
     for name, skill in load_skills(resource("skills").parent).items():
         if skill.generates is not None:
+            source = f"<!-- Rendered from skills/{name}.yaml by 'make outputs'. Change that file, not this one. -->"
+            lines = [source, "", *skill_body(skill, sheet_targets(skill))]
             path = out / f"skill-{name}.md"
-            path.write_text(wiring_sheet(skill, sheet_targets(skill)), encoding="utf-8")
+            path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
             written.append(path)
     return written
 

@@ -93,12 +93,15 @@ class ArchiveChange:
         self.index = index
         self._batch = batch
         self._gate = gate
-        self._view = IndexView(index, clock(), tombstone_key)
         self._tombstone_key = tombstone_key
         self._sealer = sealer or NoSealer()
         self._asks_always = asks_always
         self._clock = clock
         self._new_id = new_id
+        self._view = self._view_without(())
+
+    def _view_without(self, ids: Sequence[str]) -> IndexView:
+        return IndexView(self.index, self._clock(), self._tombstone_key, hidden=ids)
 
     def offer(self, draft: Draft, origin: Origin, *, consented: bool) -> Decision:
         """Let the gate judge a draft, carry out its decision, and return the decision."""
@@ -190,8 +193,7 @@ class ArchiveChange:
         if text is not None and origin.actor not in PERSONS:
             composer = worded_anew(origin, ids, union(*(record.taint for record in parents)))
         writer = in_place_of(parents[0], composer)
-        view = IndexView(self.index, self._clock(), self._tombstone_key, hidden=ids)
-        judgement = self._gate().judge(draft, writer, view)
+        judgement = self._gate().judge(draft, writer, self._view_without(ids))
         if judgement.decision == "merged":
             repeats = Reason("duplicate", f"It repeats {judgement.merge_into}. Name that one among the ids too.")
             return self.decided(origin, "refused", None, (repeats,))
@@ -241,8 +243,7 @@ class ArchiveChange:
 
         draft, origin = draft._replace(extra={**draft.extra, CONSOLIDATED: note}), _composer(parents)
         ids = tuple(parent.id for parent in parents)
-        view = IndexView(self.index, self._clock(), self._tombstone_key, hidden=ids)
-        judgement = self._gate().judge(draft, origin, view)
+        judgement = self._gate().judge(draft, origin, self._view_without(ids))
         if judgement.decision != "admitted":
             self.decided(origin, "refused", None, judgement.reasons)
             codes = ", ".join(reason.code for reason in judgement.reasons)
@@ -265,8 +266,7 @@ class ArchiveChange:
             if one.inferred:
                 origin = origin._replace(trust_cap=lowest_trust(origin.trust_cap, "candidate"))
             draft = one.draft._replace(extra={**one.draft.extra, CONSOLIDATED: note})
-            view = IndexView(self.index, self._clock(), self._tombstone_key, hidden=[*ids, draft.supersedes or ""])
-            judgement = self._gate().judge(draft, origin, view)
+            judgement = self._gate().judge(draft, origin, self._view_without([*ids, draft.supersedes or ""]))
             if judgement.decision != "admitted" or len(records) < len(one.parents):
                 codes = ", ".join(reason.code for reason in judgement.reasons) or "parents"
                 refused.append(f"No conclusion of the {one.level} {one.of}: the gate does not admit it ({codes}).")
