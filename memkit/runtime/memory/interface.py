@@ -106,7 +106,7 @@ class UnreadableAnswer(Exception):
 class ArchiveView(Protocol):
     """What the gate may ask of the archive while judging. Every query covers one user plus what is shared."""
 
-    def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
+    def similar(self, text: str, user_id: str) -> list[Record]:
         """Return live records on the same subject, nearest first, at most twenty."""
 
     def alike(self, text: str, user_id: str, at: float) -> list[Record]:

@@ -126,15 +126,15 @@ class IndexView:
         self._hidden = hidden
         self.tombstones = Tombstones(index, tombstone_key)
 
-    def similar(self, text: str, user_id: str, type: str | None = None) -> list[Record]:
+    def similar(self, text: str, user_id: str) -> list[Record]:
         """Return live records on the same subject, identical values first, then nearest first, at most twenty."""
         found: dict[str, Record] = {}
         for corpus in self._visible(user_id):
             same = corpus.same_value(fingerprint(text))
-            # Records dropped later must not take the place of those behind them.
-            most = MOST_SIMILAR if type is None and not self._hidden else None
+            # Hidden records must not take the place of those behind them.
+            most = MOST_SIMILAR if not self._hidden else None
             near = self._nearest(corpus, query_terms(text), most)
-            found.update({record.id: record for record in (*same, *near) if type in (None, record.type)})
+            found.update({record.id: record for record in (*same, *near)})
         shown = [record for id, record in found.items() if id not in self._hidden]
         return shown[:MOST_SIMILAR]
 
