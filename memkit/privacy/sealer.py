@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 import time
 from base64 import b64decode, b64encode
@@ -280,6 +281,8 @@ class Sealing(NamedTuple):
     """Where such lines may have gone; not determined if there are none."""
     erased_unchecked: bool
     """Whether erased values are barred by digests whose key is not here."""
+    erased_back: tuple[str, ...]
+    """The users of whom values are here that were erased."""
     withheld: bool
     """Whether keys are here that this clone may not use."""
 
@@ -315,6 +318,12 @@ def examined_sealing(sealing: Sealing) -> Iterator[ErasureFinding]:
         yield ErasureFinding("sealed text", False, detail)
     if sealing.erased_unchecked:
         detail = f"erased values could come back: the digests that bar them need a key that is {way}"
+        yield ErasureFinding("erased values", False, detail)
+    for user in sealing.erased_back:
+        detail = (
+            f"a clone that was not replaced brought some of {user!r} back. Replace it, then erase again: "
+            f"memkit memory erase --user {shlex.quote(user)}"
+        )
         yield ErasureFinding("erased values", False, detail)
     if not sealing.on:
         yield ErasureFinding("sealing", True, "off: git and its remotes contain unsealed text")

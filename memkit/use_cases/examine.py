@@ -267,12 +267,13 @@ def _privacy(workspace: Workspace) -> Iterator[ErasureFinding]:
 
 def _sealing(workspace: Workspace) -> Sealing:
     archive, on = workspace.archive, workspace.settings["privacy.seal"] == "user"
-    clear = clear_lines(archive.log) if on else 0
+    clear, tombstones = clear_lines(archive.log) if on else 0, archive.view.tombstones
     return Sealing(
         on=on,
         clear=clear,
         unreadable=archive.seals().unreadable,
         remotes=tuple(workspace.git.run("remote", check=False).split()) if clear else (),
-        erased_unchecked=archive.view.tombstones.cannot_be_checked(),
+        erased_unchecked=tombstones.cannot_be_checked(),
+        erased_back=tuple(sorted({one.user_id for one in tombstones.brought_back(archive.records(user_id=None))})),
         withheld=workspace.keys.is_withheld(),
     )

@@ -78,6 +78,25 @@ def test_an_erased_value_cannot_come_back(peopled: Path, capsys: pytest.CaptureF
     assert run(["memory", "add", TEXT, "--user", "carol", "--store", str(peopled)]) == 0
 
 
+def test_doctor_says_that_another_clone_brought_an_erased_value_back(
+    peopled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A merge passes no gate, so what a clone kept is there again, and nobody else would notice."""
+    shard = peopled / "archive" / _shard(peopled)
+    kept = [line for line in shard.read_bytes().splitlines(keepends=True) if b'"alice"' in line]
+    erase(peopled, capsys)
+
+    def told() -> list[str]:
+        run(["doctor", "--json", "--store", str(peopled)])
+        checks = json.loads(capsys.readouterr().out)["data"]["checks"]
+        return [one["detail"] for one in checks if one["name"] == "erased values" and not one["ok"]]
+
+    assert told() == []
+    shard.write_bytes(shard.read_bytes() + b"".join(kept))
+    (said,) = told()
+    assert "not replaced" in said and "memkit memory erase --user alice" in said
+
+
 def test_the_commit_of_the_tombstones_says_what_it_is(peopled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever reads the history sees that values were barred, and not whose or which."""
     erase(peopled, capsys)

@@ -59,6 +59,12 @@ class Tombstones:
         shared = self._shared()
         return shared is not None and shared.has_keyed_tombstones() and self._key() is None
 
+    def brought_back(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Yield the records whose value was erased here: a merge passes no gate, and another clone still had them."""
+        shared = self._shared()
+        if shared is not None and shared.has_keyed_tombstones():
+            yield from (record for record in records if next(self._erased(record.user_id, record.text), None))
+
     def _erased(self, user_id: str, text: str) -> Iterator[str]:
         """Yield the digests that bar this value since its erasure."""
         shared = self._shared()
