@@ -375,6 +375,7 @@ def test_the_history_never_gets_worse() -> None:
         ({"parameters": ["x"]}, "leave out `parameters`"),
         ({"seed_program": None, "parameters": ["if"]}, "'if'"),
         ({"seed_program": {"x": 1}}, "needs a `space`"),
+        ({"seed_program": abs}, "is source text"),
     ],
 )
 def test_wrong_settings_are_refused_before_the_search(options: dict[str, Any], reason: str) -> None:

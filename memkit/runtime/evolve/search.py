@@ -384,7 +384,10 @@ def _question(seed: Any, fitness: Fitness, settings: SearchSettings, *, minimize
     if settings.space is not None:
         return ask_for_configuration(seed, settings.space)
     if seed is not None and not isinstance(seed, str):
-        raise EvolveError("A dictionary or list as seed program needs a `space` that says what may vary.")
+        raise EvolveError(
+            f"The seed program is source text, such as 'lambda x: x * 2'; any other value, as {seed!r:.40} is, needs a "
+            "`space` that says what may vary."
+        )
     names, functions, size = settings.parameters, settings.functions, settings.max_size
     return ask_for_expression(fitness, seed, names, functions, size, minimize=minimize)
 
