@@ -71,6 +71,18 @@ def test_a_correction_takes_the_place_of_what_it_corrects(store: ArchivalStore) 
     assert (record.tags, record.importance, record.confidence, record.source) == (("home",), 0.9, 0.95, "explicit")
 
 
+def test_a_history_is_told_in_the_order_of_time(store: ArchivalStore) -> None:
+    """What happened to a record after it was replaced is told after that."""
+    old = note(store, "lives in Berlin")
+    store.mark("confirm", old, person())
+    store.supersede(old, "lives in Paris", person())
+    store.mark("reject", old, person())
+
+    history = store.get(old).history
+
+    assert [event["op"] for event in history] == ["add", "confirm", "supersede", "reject"]
+
+
 def test_rejecting_a_correction_brings_the_old_record_back(store: ArchivalStore) -> None:
     """What took a record's place counts only while it is trusted itself."""
     old = note(store, "lives in Berlin")

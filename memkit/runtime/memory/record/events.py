@@ -5,6 +5,7 @@ had never been made, while the history still shows both.
 """
 
 import json
+from bisect import insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, cast
@@ -138,7 +139,8 @@ def fold(record: Record, events: Sequence[Event], *, successor: Record | None = 
     for event in events:
         state.take(event)
     if successor and successor.supersedes == record.id:
-        state.history.append(_entry("supersede", successor.created_at, successor.actor, _reason(successor)))
+        replaced = _entry("supersede", successor.created_at, successor.actor, _reason(successor))
+        insort(state.history, replaced, lo=1, key=lambda entry: str(entry["at"]))  # a later event may have followed
     status = _status(state, superseded=successor is not None)
     closed_at = state.closed_at or (max(successor.created_at, state.gave_way_at) if successor else None)
     ended = begins(successor) if successor else state.closed_at
