@@ -274,6 +274,6 @@ def _sealing(workspace: Workspace) -> Sealing:
         unreadable=archive.seals().unreadable,
         remotes=tuple(workspace.git.run("remote", check=False).split()) if clear else (),
         erased_unchecked=tombstones.cannot_be_checked(),
-        erased_back=tuple(sorted({one.user_id for one in tombstones.brought_back(archive.records(user_id=None))})),
+        erased_back=tuple(sorted({one.user_id for one in tombstones.brought_back(archive.told(user_id=None))})),
         withheld=workspace.keys.is_withheld(),
     )

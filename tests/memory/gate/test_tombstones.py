@@ -120,6 +120,17 @@ ALICE = Origin(actor="person", user_id="alice")
 LION = "Alice keeps a lion in Berlin"
 
 
+def test_no_record_is_read_where_nothing_was_erased() -> None:
+    """Looking for erased values that a merge brought back costs a store that never erased anything nothing."""
+    with ArchivalStore(None) as archive:
+        archive.offer(Draft(text="Ada likes tea"), Origin(actor="person", user_id="ada"))
+        read: list[str] = []
+        records = (read.append(record.id) or record for record in archive.told(user_id=None))
+
+        assert list(archive.view.tombstones.brought_back(records)) == []
+        assert read == []
+
+
 def codes(decision: Decision) -> list[str]:
     """Return the reason codes of a decision."""
     return [reason.code for reason in decision.reasons]

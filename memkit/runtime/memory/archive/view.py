@@ -60,23 +60,33 @@ class Tombstones:
         return shared is not None and shared.has_keyed_tombstones() and self._key() is None
 
     def brought_back(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Yield the records whose value was erased here: a merge passes no gate, and another clone still had them."""
+        """Yield the records whose value was erased here: a merge passes no gate, and another clone still had them.
+
+        ``records`` is read only where something was erased.
+        """
         shared = self._shared()
-        if shared is not None and shared.has_keyed_tombstones():
-            yield from (record for record in records if next(self._erased(record.user_id, record.text), None))
+        erased = {event.target for event in shared.events(op="tombstone")} if shared is not None else set[str]()
+        if shared is None or not erased or (key := self._key()) is None:
+            return
+        barred = {digest for digest in erased if _is_barred(shared, digest)}
+        for record in records:
+            if not barred.isdisjoint(keyed_fingerprints(key, record.user_id, record.text)):
+                yield record
 
     def _erased(self, user_id: str, text: str) -> Iterator[str]:
         """Yield the digests that bar this value since its erasure."""
         shared = self._shared()
         if shared is None or not shared.has_keyed_tombstones() or (key := self._key()) is None:
             return
-        for digest in keyed_fingerprints(key, user_id, text):
-            said = [event.op for event in shared.events(target=digest) if event.op in ("tombstone", "allow")]
-            if said and said[-1] == "tombstone":
-                yield digest
+        yield from (digest for digest in keyed_fingerprints(key, user_id, text) if _is_barred(shared, digest))
 
     def _shared(self) -> CorpusIndex | None:
         return _entered_shared(self._index)
+
+
+def _is_barred(shared: CorpusIndex, digest: str) -> bool:
+    said = [event.op for event in shared.events(target=digest) if event.op in ("tombstone", "allow")]
+    return bool(said) and said[-1] == "tombstone"
 
 
 def _entered_shared(index: Index) -> CorpusIndex | None:
