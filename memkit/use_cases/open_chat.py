@@ -192,7 +192,11 @@ def _session(workspace: Workspace, setting: Setting, *, resume: bool) -> str:
         return workspace.session_book.called(user, given) or given
     if user and resume:
         return last_session(workspace, user, setting.agent_id)
-    return given or f"{workspace.clock():%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
+    return given or _new_session(workspace)
+
+
+def _new_session(workspace: Workspace) -> str:
+    return f"{workspace.clock():%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
 
 
 def last_session(workspace: Workspace, user: str, agent_id: str | None = None) -> str:

@@ -323,7 +323,7 @@ def test_an_interrupt_prints_an_envelope_too(at: Path, capsys: Captured, monkeyp
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("memkit.use_cases.memory.remember", interrupted)
+    monkeypatch.setattr("memkit.cli.memory.write.remember", interrupted)
 
     told_so = answer(capsys, 130, "memory", "add", "Ada lives in Graz", "--user", "ada")
 
