@@ -1,9 +1,10 @@
 """A gate that lets everything in, so that storage is tested by itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.interface import ArchiveView, Judgement
+from memkit.runtime.memory.record.lines import JSON, Reason
 from memkit.runtime.memory.record.record import Draft, Origin
 
 OpenStore = Callable[..., ArchivalStore]
@@ -23,6 +24,12 @@ class OpenGate:
     ) -> Judgement:
         """Admit a person's text and quarantine everybody else's."""
         return Judgement("admitted" if origin.actor == "person" else "quarantined")
+
+    def judge_document(
+        self, value: JSON, origin: Origin, names: Sequence[str] = (), *, consented: bool = True
+    ) -> tuple[tuple[Reason, ...], Callable[[JSON], JSON]]:
+        """Admit ``value`` as it is."""
+        return (), lambda whole: whole
 
 
 def person(user_id: str = "ada", **more: str) -> Origin:

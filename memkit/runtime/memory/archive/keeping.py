@@ -73,13 +73,20 @@ def due_for_refresh(document: StoredDocument, minutes: float, now: datetime) -> 
 
 
 def refresh(change: "ArchiveChange", document: StoredDocument, origin: Origin, minutes: float) -> None:
-    """Give a document that was read the lifetime of a new one."""
-    until = change.now() + timedelta(minutes=minutes)
-    fields = _place(document, document.number + 1) | {
-        "again": document.id, "kept_at": document.at, "until": to_text(until), "record": document.record,
-        "more": json.loads(document.more),
+    """Give a document that was read the lifetime of a new one, if it still is as it was read."""
+    corpus = change.index.user(origin.user_id)
+    standing = Documents(corpus, change.now()).get(document.kind, document.space, document.name)
+    if standing is None or standing.id != document.id:
+        return
+    until = to_text(change.now() + timedelta(minutes=minutes))
+    record = corpus.live(standing.record) if standing.record else None
+    if record and record.valid_until == standing.until:  # else a person gave it an end of its own
+        change.write_event("update", record.id, origin, reason="its document was read", fields={"valid_until": until})
+    fields = _place(standing, standing.number + 1) | {
+        "again": standing.id, "kept_at": standing.at, "until": until, "record": standing.record,
+        "more": json.loads(standing.more),
     }  # fmt: skip
-    change.write_event(DOCUMENT, f"document/{document.kind}", origin, fields=_without_nothing(fields))
+    change.write_event(DOCUMENT, f"document/{standing.kind}", origin, fields=_without_nothing(fields))
 
 
 def as_json(value: JSON) -> str:

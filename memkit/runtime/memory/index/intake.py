@@ -39,6 +39,8 @@ TELLING = frozenset(("supersedes", "merges", "summarises", "relation", "about", 
 TYPE, TRUST, ACTOR = (Record._field_defaults[name] for name in ("type", "trust", "actor"))
 VERDICTS = ("revoke", "approve", "reject")
 """Operations on another event."""
+WAITED = "SELECT line FROM events WHERE successor=? AND op=?"
+"""The lines that extend the life of a version of a document."""
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 
 
@@ -61,7 +63,8 @@ class _Arrivals:
         from ..record.events import DOCUMENT, Event, successor_named  # nothing has been said yet about a single record
 
         event = Event.from_data(data)
-        successor = successor_named(event) or None
+        named = event.fields.get("again") if event.op == DOCUMENT else successor_named(event)
+        successor = str(named) if named else None
         self._told_of |= {event.target, *([successor] if successor else [])}
         url = event.fields.get("source_url")
         row = (
@@ -135,7 +138,18 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Sequence[NumberedL
 
 
 def _enter_document(sql: sqlite3.Connection, event: "Event") -> None:
-    """Enter one line of a document; a version on several lines counts once all of them are here."""
+    """Enter one line of a document, and the lines here that waited for the version it completes."""
+    from ..record.events import DOCUMENT, Event
+
+    waiting = [event]
+    while waiting:
+        whole = _enter_version(sql, waiting.pop())
+        lines = sql.execute(WAITED, (whole, DOCUMENT)).fetchall() if whole else ()
+        waiting += [Event.from_data(json.loads(line)) for (line,) in lines]
+
+
+def _enter_version(sql: sqlite3.Connection, event: "Event") -> str | None:
+    """Enter a version of a document and return its id; None unless all of its lines, and its value, are here."""
     fields = event.fields
     whole = str(fields.get("of") or event.id)
     value = fields.get("value")
@@ -143,7 +157,7 @@ def _enter_document(sql: sqlite3.Connection, event: "Event") -> None:
         piece = (whole, fields.get("piece"), value)
         sql.execute("INSERT OR IGNORE INTO pieces VALUES(?,?,?)", piece)
         if sql.execute("SELECT count(*) FROM pieces WHERE id=?", (whole,)).fetchone()[0] < pieces:
-            return
+            return None
         found = sql.execute("SELECT text FROM pieces WHERE id=? ORDER BY place", (whole,))
         value = "".join(row[0] for row in found)
         sql.execute("DELETE FROM pieces WHERE id=?", (whole,))
@@ -153,7 +167,7 @@ def _enter_document(sql: sqlite3.Connection, event: "Event") -> None:
     if again := fields.get("again"):
         row = sql.execute("SELECT value FROM documents WHERE id=?", (str(again),)).fetchone()
         if row is None:
-            return
+            return None
         value = row[0]
     head = sql.execute(
         "SELECT number, id FROM documents WHERE kind=? AND space=? AND name=? AND latest=1", place
@@ -167,6 +181,7 @@ def _enter_document(sql: sqlite3.Connection, event: "Event") -> None:
         (*place, number, whole, normal_time(str(at)), normal_time(str(until)) if until else None, fields.get("record"),
          value, json.dumps(fields.get("more")) if fields.get("more") else "null", int(is_latest)),
     )  # fmt: skip
+    return whole
 
 
 def _words_of(told: str, key: JSON, moment: str) -> list[str]:
