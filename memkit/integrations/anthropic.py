@@ -111,8 +111,12 @@ class Memories:
         elif place == RECORDS and name:
             self._write_records(stem, before or "", text)
         else:
-            draft = draft_of(text_of({"text": text}), tags=path.removesuffix(".md").split("/"))
-            self.plug.keep(self.user, [KeptDocument(KIND, "", path, {"text": text}, draft)])
+            self.plug.keep(self.user, [_note(path, text)])
+
+    def move(self, texts: Mapping[str, str], places: Mapping[str, str]) -> None:
+        """Move notes, all of them or none; raise ``Refused`` for what the gate does not admit at once."""
+        pairs = ((KeptDocument(KIND, "", old, None), _note(new, texts[old])) for old, new in places.items())
+        self.plug.keep(self.user, [one for pair in pairs for one in pair])
 
     def tell_seen(self, path: str, text: str) -> None:
         """Record that the model saw the records in a file."""
@@ -257,8 +261,7 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         fixed = [name for name in (*moved, new) if name.partition("/")[0] in (CORE, RECORDS)]
         if fixed:
             raise ToolError(f"{ROOT}/{fixed[0]} is memkit's own view and cannot be moved. Edit its content.")
-        for name, text in moved.items():
-            self._carried_out(lambda name=name, text=text: self._moved(name, new + name[len(old) :], text))
+        self._carried_out(lambda: self._memories.move(moved, {name: new + name[len(old) :] for name in moved}))
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear_all_memory(self) -> str:
@@ -271,10 +274,6 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
     def close(self) -> None:
         """Commit what was written, and release the store if it was opened here."""
         self.plug.close()
-
-    def _moved(self, old: str, new: str, text: str) -> None:
-        self._memories.remove(old, text)
-        self._memories.write(new, None, text)
 
     def _file(self, said: str) -> tuple[str, str]:
         path, files = _checked(said), self._memories.files()
@@ -356,6 +355,11 @@ def agent_sdk_tool(memory: MemkitMemoryTool) -> SdkMcpTool[Any]:
         return {"content": [{"type": "text", "text": str(told)}]}
 
     return called
+
+
+def _note(path: str, text: str) -> KeptDocument:
+    draft = draft_of(text_of({"text": text}), tags=path.removesuffix(".md").split("/"))
+    return KeptDocument(KIND, "", path, {"text": text}, draft)
 
 
 def _is_note(record: Record) -> bool:

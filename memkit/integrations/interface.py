@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Self, TypeVar
@@ -92,8 +92,10 @@ class Plug:
             "query": mask(query), "candidates": [],
         })  # fmt: skip
 
-    def keep(self, user: str, documents: Sequence[KeptDocument]) -> list[Decision]:
+    def keep(self, user: str, documents: Iterable[KeptDocument]) -> list[Decision]:
         """Store documents, all of them or none, and return the decision about each.
+
+        An iterator is asked for them while nobody else can write.
 
         Raises:
             Refused: The gate does not admit one of them, or holds its record back for a person.
@@ -104,7 +106,7 @@ class Plug:
             workspace = self.store.workspace
             decisions = workspace.archive.keep(documents, self.origin(user), consented=self.agreed(user))
             self.store.note_write()
-            workspace.commit_memory(added=len(documents))
+            workspace.commit_memory(added=len(decisions))
         require_admitted(decisions, user)
         return decisions
 

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -190,18 +190,20 @@ class MemkitSaver(BaseCheckpointSaver[int]):
                     user = str(lines[0]["user_id"])
                     self._require_harmless(user, (), target_thread_id)
                     there = self._folder / f"{session_digest(user, target_thread_id)}.jsonl"
-                    known = self._lines(there) if there.exists() else []
-                    self._replace(there, [*known, *({**line, "session_id": target_thread_id} for line in lines)])
+                    copied = [{**line, "session_id": target_thread_id} for line in lines]
+                    self._rewrite(there, lambda known, copied=copied: [*known, *copied])  # type: ignore[misc]
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Remove the checkpoints of runs with their writes, in every thread."""
         runs = set(run_ids)
+
+        def left(lines: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+            gone = {_place(line) for line in lines if line["kind"] == "checkpoint" and line.get("run_id") in runs}
+            return [line for line in lines if _place(line) not in gone]
+
         with self.plug.writing():
             for path in self._files():
-                lines = self._lines(path)
-                gone = {_place(line) for line in lines if line["kind"] == "checkpoint" and line.get("run_id") in runs}
-                if gone:
-                    self._replace(path, [line for line in lines if _place(line) not in gone])
+                self._rewrite(path, left)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep each namespace's latest checkpoint and what it is rebuilt from; or nothing (``delete``)."""
@@ -213,10 +215,13 @@ class MemkitSaver(BaseCheckpointSaver[int]):
                 continue
             with self.plug.writing():
                 for path in self._paths(thread_id):
-                    kept = self._kept(self._read(path))
-                    self._replace(path, [line for line in self._lines(path) if _place(line) in kept])
+                    self._rewrite(path, self._needed)
 
-    def _kept(self, thread: _Thread) -> set[tuple[str, str]]:
+    def _needed(self, lines: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """Return the lines of the latest checkpoints, and of those that they are rebuilt from."""
+        thread = _Thread()
+        for line in lines:
+            thread.take(line)
         kept: set[tuple[str, str]] = set()
         for namespace, held in thread.checkpoints.items():
             values = {id: self._value(line)["channel_values"] for id, line in held.items()}
@@ -226,7 +231,7 @@ class MemkitSaver(BaseCheckpointSaver[int]):
                 kept.add((namespace, id))
                 told -= {key for key, value in values[id].items() if type(value).__name__ == DELTA}
                 id = held[id]["parent"] if told else None
-        return kept
+        return [line for line in lines if _place(line) in kept]
 
     # The asynchronous interface.
 
@@ -358,10 +363,14 @@ class MemkitSaver(BaseCheckpointSaver[int]):
             self._scanned.clear()
         self._scanned.update(map(hash, fresh))
 
-    def _replace(self, path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Replace the lines of a file atomically."""
+    def _rewrite(self, path: Path, changed: Callable[[Sequence[dict[str, Any]]], Sequence[Mapping[str, Any]]]) -> None:
+        """Replace the lines of a file atomically, as ``changed`` answers while nobody else can write any."""
         seal = self.plug.store.workspace.sealer.seal
         with self._held(path):
+            before = self._lines(path)
+            lines = changed(before)
+            if lines == before:
+                return
             fresh = path.with_suffix(".new")
             with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
                 for line in lines:

@@ -13,7 +13,7 @@ With ``RunConfig(call_model_input_filter=session.recall)`` the model is shown th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar, cast
 
@@ -147,16 +147,17 @@ class MemkitSession:
         return self.plug.ask(self._user, lambda documents: list(islice(documents.named(KIND, self.session_id), most)))
 
     def _add(self, items: Sequence[dict[str, Any]]) -> None:
-        with self.plug.writing():
+        numbers: list[int] = []
+
+        def numbered() -> Iterator[KeptDocument]:
             after = int(self.plug.ask(self._user, self._last) or FIRST)
-            self.plug.keep(
-                self._user,
-                [
-                    KeptDocument(KIND, self.session_id, f"{after + place:0{DIGITS}d}", item)
-                    for place, item in enumerate(items, 1)
-                ],
-            )
-            self._learn(after)
+            for number, item in enumerate(items, after + 1):
+                numbers.append(number)
+                yield KeptDocument(KIND, self.session_id, f"{number:0{DIGITS}d}", item)
+
+        with self.plug.writing():
+            self.plug.keep(self._user, numbered())
+            self._learn(numbers[0] - 1)
 
     def _learn(self, after: int) -> None:
         """Offer the user's statements in the items after ``after``, and retire those that these take back."""

@@ -213,3 +213,16 @@ def test_the_agent_sdk_runs_it(store: Path, tool: MemkitMemoryTool) -> None:
     assert outside[0] and "not a path below" in outside[1]
     assert unknown[0] and "burn" in unknown[1]
     assert not seen[0] and "Ada prefers espresso" in seen[1]
+
+
+def test_a_move_that_is_refused_moves_nothing(tool: MemkitMemoryTool) -> None:
+    """The gate judges the new path as well: where it refuses one, every note stays where it was."""
+    do(tool, "create", "/memories/a/one.md", file_text="Ada rows.")
+    do(tool, "create", "/memories/a/two.md", file_text="Ada sails.")
+    before = do(tool, "view")
+
+    with pytest.raises(ToolError, match="credential"):
+        do(tool, "rename", "/memories/a", new_path="/memories/password hunter2-Xy9")
+
+    assert do(tool, "view") == before
+    assert "Ada sails." in do(tool, "view", "/memories/a/two.md")

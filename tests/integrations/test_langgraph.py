@@ -617,3 +617,34 @@ def test_a_checkpoint_with_a_secret_is_refused(store: Path) -> None:
         counting(saver).invoke({"n": 1, "said": "4111 1111 1111 1111"}, config)
     with MemkitSaver(store, user="ada") as saver, pytest.raises(Refused, match="consent grant --user ada"):
         counting(saver).invoke({"n": 1, "said": "hello"}, config)
+
+
+@pytest.mark.parametrize("clean", ["prune", "delete_for_runs"])
+def test_what_another_process_writes_during_a_clean_up_stays(
+    store: Path, clean: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a clean-up leaves is decided while nobody else can write to the thread."""
+    config: Any = {"configurable": {"thread_id": "t"}, "metadata": {"run_id": "r"}}
+    with (
+        MemkitSaver(store, user="ada", consent=True) as here,
+        MemkitSaver(store, user="ada", consent=True) as there,
+    ):
+        counting(here).invoke({"n": 1, "said": "ok"}, config)
+        later = threading.Thread(
+            target=counting(there).invoke, args=({"n": 5, "said": "ok"}, {"configurable": {"thread_id": "t"}})
+        )
+        lines = here._lines
+
+        def meanwhile(path: Path) -> Any:
+            found = lines(path)
+            if later.ident is None:
+                later.start()
+                later.join(0.5)
+            return found
+
+        monkeypatch.setattr(here, "_lines", meanwhile)
+
+        here.prune(["t"]) if clean == "prune" else here.delete_for_runs(["r"])
+
+        later.join()
+        assert counting(here).get_state(config).values["n"] == 6

@@ -235,3 +235,19 @@ def test_a_conversation_is_erased_with_its_user(store: Path) -> None:
     assert run(["--store", str(store), *erase]) == 0
     left = subprocess.run(["grep", "-rl", "unmistakable-walrus", store], capture_output=True, text=True, check=False)
     assert left.stdout == ""
+
+
+def test_two_processes_that_add_at_once_lose_nothing(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An item gets its number while nobody else can add one."""
+    here, there = session(store), session(store)
+    keep = here.plug.keep
+
+    def later(user: str, documents: Any) -> Any:
+        asyncio.run(there.add_items([ITEMS[1]]))
+        return keep(user, documents)
+
+    monkeypatch.setattr(here.plug, "keep", later)
+
+    asyncio.run(here.add_items([ITEMS[0], ITEMS[2]]))
+
+    assert asyncio.run(session(store).get_items()) == [ITEMS[1], ITEMS[0], ITEMS[2]]
