@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path, help="folder of an embedding model")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    modes = ["stems", "default", "records", *(["hybrid"] if given.vectors else [])]
+    modes = ["stems", "default", "records", *(["hybrid", "records-hybrid"] if given.vectors else [])]
     told: dict[str, Iterable[dict[str, Any]]] = {
         f"{talk}{', as it was said' if whole else ''}": [
             line | {"dialogue": str(seed)} for seed in range(given.seeds) for line in lines(seed, talk, whole=whole)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from memkit.errors import UsageError
 from memkit.runtime.embeddings.interface import Embedder
-from memkit.runtime.embeddings.nearest import Similarity
+from memkit.runtime.embeddings.nearest import NearestIndex, Similarity
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.tiers.conversation import ConversationIndex as Conversation
@@ -373,8 +373,8 @@ RECIPES = {
 """Each has the ingredients of the previous one and one more; captions brings relative dates with it."""
 RECORDS = "records"
 """The turns imported as records, each by itself, and searched as ``memory search`` does."""
-MEANING = ("vectors", "hybrid")
-"""An embedding model alone, and its scores fused with those of the default."""
+MEANING = ("vectors", "hybrid", "records-hybrid")
+"""An embedding model alone, and its scores fused with those of the default and of records."""
 MODES = (PEER, *RECIPES, RECORDS, *MEANING)
 
 
@@ -391,9 +391,10 @@ def _offered(turn: Utterance, number: int) -> tuple[Draft, Origin]:
     return Draft(text=f"{said} {turn.caption}".strip(), extra=extra), Origin(actor="import", user_id=IMPORTER, taint=())
 
 
-def by_records(dialogue: Dialogue) -> Ranker:
+def by_records(dialogue: Dialogue, embedder: Embedder | None = None) -> Ranker:
     """Return long-term memory into which a conversation was imported; sessions are those of the turns found."""
-    archive = ArchivalStore(None)
+    nearest = NearestIndex(embedder) if embedder else None
+    archive = ArchivalStore(None, vectors=(lambda: nearest) if nearest else None)
     places: defaultdict[str | None, list[int]] = defaultdict(list)  # a record that merged several turns has several
     for place, decision in enumerate(archive.import_many(map(_offered, dialogue.turns, count()))):
         places[decision.id].append(place)
@@ -439,6 +440,8 @@ def ranker(mode: str, dialogue: Dialogue, embedder: Embedder | None = None) -> R
         return by_records(dialogue)
     if embedder is None:
         raise UsageError(f"{mode} needs a model: add --vectors FOLDER.")
+    if mode == "records-hybrid":
+        return by_records(dialogue, embedder)
     return by_meaning(dialogue, embedder) if mode == "vectors" else by_recipe(dialogue, Recipe(), embedder)
 
 

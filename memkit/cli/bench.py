@@ -24,7 +24,7 @@ from memkit.runtime.host.terminal import is_able_terminal, one_line
 
 MODES = (
     "rank_bm25", "words", "stop-words", "stems", "dates", "neighbours", "speaker", "captions", "sessions", "default",
-    "records", "vectors", "hybrid",
+    "records", "vectors", "hybrid", "records-hybrid",
 )  # fmt: skip
 """The benchmark's search modes, repeated here so that help and completion import nothing."""
 MOST = 10_000

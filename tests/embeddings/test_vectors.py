@@ -144,6 +144,34 @@ def test_what_only_words_find_and_what_only_meaning_finds_both_come(ask: Ask) ->
     assert parts[unknown]["similarity"] == 0.0 < parts[unknown]["coverage"]
 
 
+def imported(ask: Ask, tmp_path: Path, *said: str) -> None:
+    """Import what somebody said in one session, in that order."""
+    turns = [{"text": text, "session_id": "talk", "turn_id": number} for number, text in enumerate(said)]
+    (tmp_path / "talk.jsonl").write_text("\n".join(map(json.dumps, turns)), "utf-8")
+    assert ask("memory", "import", str(tmp_path / "talk.jsonl"), "--user", "ada")["data"]["counts"]["admitted"] == len(
+        said
+    )
+
+
+def test_an_imported_turn_also_means_what_its_neighbours_mean(ask: Ask, tmp_path: Path) -> None:
+    """As in conversation: a turn is as near as it is with its neighbours, a note only as near as it is by itself."""
+    imported(ask, tmp_path, "The hound slept", "Zanzibar dog, boat", "A dog again")
+    add(ask, "Zanzibar hound, boat")
+
+    hits = ask("memory", "search", "which dog in Zanzibar", "--user", "ada", "--explain")["data"]["results"]
+
+    near = {hit["text"]: hit["parts"]["similarity"] for hit in hits}
+    assert near["Zanzibar dog, boat"] > near["Zanzibar hound, boat"] + 0.05
+
+
+def test_names_in_what_meaning_found_lead_on(ask: Ask, tmp_path: Path) -> None:
+    """A turn that only meaning finds names somebody, and what else was said of that name is found as well."""
+    strangers = (f"Number {number} of the list was read out" for number in range(9))
+    imported(ask, tmp_path, "We met the hound of Tove", *strangers, "I hear Tove grew up near Uppsala")
+
+    assert "I hear Tove grew up near Uppsala" in found(ask, "who has a dog")
+
+
 def test_filters_and_users_hold_for_meaning_too(ask: Ask) -> None:
     """Type, tags and validity drop a near record with the reason; another user's is not even a loser."""
     expired = add(ask, "The automobile was sold", "ada", "--valid-until", "2020-01-01")
@@ -405,7 +433,7 @@ def test_fusion_keeps_every_record_and_prefers_what_both_arms_prefer(
 
 
 def test_the_benchmark_measures_vectors_and_both_together(ask: Ask, tmp_path: Path) -> None:
-    """With a model two modes more: by meaning alone and fused with words; what only meaning finds is found by both."""
+    """With a model three modes more: by meaning alone, and fused with words for turns and for records."""
     lines: list[dict[str, Any]] = [{"turn": f"nothing of note {number}", "id": str(number)} for number in range(10)]
     lines.append({"turn": "the hound ran", "id": "answer"})
     lines.append({"question": "where is the dog", "evidence": ["answer"]})
@@ -416,4 +444,5 @@ def test_the_benchmark_measures_vectors_and_both_together(ask: Ask, tmp_path: Pa
 
     reached = {row["mode"]: row["mrr"] for row in data["rows"] if (row["granularity"], row["type"]) == ("turn", "all")}
     assert (reached["default"], reached["vectors"], reached["hybrid"]) == (0.0, 1.0, 1.0)
+    assert (reached["records"], reached["records-hybrid"]) == (0.0, 1.0)
     assert "--vectors" in ask("bench", "retrieval", str(path), "--mode", "hybrid", code=2)["diagnostics"][0]["message"]

@@ -322,18 +322,26 @@ def _bridged(
 
 def _in_context(document: int, said: Mapping[int, tuple[str, Sequence[str]]]) -> tuple[Mapping[str, float], float]:
     """Return the weighted counts of words in a turn and its neighbours in the session, and the total word count."""
-    session, own = said[document]
+    own = said[document][1]
     counts: defaultdict[str, float] = defaultdict(float, Counter(own))
     length = float(len(own))
-    for distance, weight in enumerate(NEAR, 1):
-        for other in (document - distance, document + distance):
-            near, held = said.get(other, ("", ()))
-            if near == session:
-                share = lent(weight, len(held))
-                length += share * len(held)
-                for word in held:
-                    counts[word] += share
+    for other, share in _beside(document, said):
+        held = said[other][1]
+        length += share * len(held)
+        for word in held:
+            counts[word] += share
     return counts, length
+
+
+def _beside(document: int, said: Mapping[int, tuple[str, Sequence[str]]]) -> list[tuple[int, float]]:
+    """Return a turn's neighbours in its session, each with the weight of a word in it."""
+    session = said[document][0]
+    return [
+        (other, lent(weight, len(said[other][1])))
+        for distance, weight in enumerate(NEAR, 1)
+        for other in (document - distance, document + distance)
+        if other in said and said[other][0] == session
+    ]
 
 
 def _scored(
@@ -471,13 +479,51 @@ class ByMeaning:
         near = self._vectors.nearest(corpus, self._query, limit, here)
         self.is_exact = self.is_exact and self._vectors.is_exact
         more = [document for document, similarity in near.items() if similarity >= self._floor and document not in here]
-        query, wanted = weighed(statistics, terms), set(terms)
-        meant = []
-        for found in corpus.found(more):
-            counts = counted(found.tokens, wanted)
-            words = {"bm25": bm25(statistics, terms, counts, len(found.tokens)), "coverage": coverage(query, counts)}
-            meant.append((found, {"relevance": 0.0, **words}))
-        return fuse([*worded, *meant], near)
+        meant = [(found, _words_of(found, terms, statistics)) for found in corpus.found(more)]
+        fused = fuse([*worded, *meant], self._among_neighbours(near, corpus, [*worded, *meant]))
+        return _led_on(fused, corpus, terms, statistics)
+
+    def _among_neighbours(
+        self, near: Mapping[int, float], corpus: CorpusIndex, found: Sequence[Scored]
+    ) -> Mapping[int, float]:
+        """Return ``near`` with each imported turn as similar as it is alone or with its neighbours, as turns are."""
+        said = corpus.said_around([one.document for one, _ in found if one.is_turn], len(NEAR))
+        if not said:
+            return near
+        own = {**self._vectors.nearest(corpus, self._query, 0, said), **near}
+        meant = dict(near)
+        for document in near.keys() & said.keys():
+            beside = _beside(document, said)
+            whole = 1.0 + math.fsum(share for _, share in beside)
+            summed = own[document] + math.fsum(share * own.get(other, 0.0) for other, share in beside)
+            meant[document] = max(own[document], summed / whole)
+        return meant
+
+
+def _words_of(found: FoundRecord, terms: Sequence[str], statistics: CorpusStatistics) -> dict[str, float]:
+    """Return the parts of the relevance of a record that words did not find."""
+    counts = counted(found.tokens, set(terms))
+    worded = bm25(statistics, terms, counts, len(found.tokens))
+    return {"relevance": 0.0, "bm25": worded, "coverage": coverage(weighed(statistics, terms), counts)}
+
+
+def _led_on(
+    fused: list[Scored], corpus: CorpusIndex, terms: Sequence[str], statistics: CorpusStatistics
+) -> list[Scored]:
+    """Return ``fused`` with the turns that continue with a rare name: those brought by meaning contain names, too."""
+    measured = [Measured(found, parts["relevance"], parts["coverage"]) for found, parts in fused]
+    reached, led = _bridged(measured, corpus, terms)
+    if not led:
+        return fused
+    best, highest = (max(one.score for one in some) for some in (measured, reached))
+    known = {found.document: parts for found, parts in fused}
+    return [
+        (
+            found,
+            (known.get(found.document) or _words_of(found, terms, statistics)) | {"relevance": score / highest * best},
+        )
+        for found, score, _ in reached
+    ]
 
 
 def fuse(found: Sequence[Scored], near: Mapping[int, float]) -> list[Scored]:
