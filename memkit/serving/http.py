@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memkit.errors import EnvironmentFault, UsageError
-from memkit.serving.interface import MOST
+from memkit.serving.interface import MOST, with_whole_characters
 from memkit.serving.page.site import Site
 from memkit.serving.page.visits import Visit, Visits
 from memkit.serving.server import MemoryServer
@@ -172,9 +172,11 @@ class Door:
             if len(body) > MOST:
                 await _refusal(413, f"A request may have at most {MOST:,} bytes.")(scope, receive, send)
                 return
-        if scope["method"] == "POST" and (why := fault_of(bytes(body))) is not None:
-            await why(scope, receive, send)
-            return
+        if scope["method"] == "POST":
+            if (why := fault_of(bytes(body))) is not None:
+                await why(scope, receive, send)
+                return
+            body = bytearray(with_whole_characters(body.decode("utf-8", "replace")).encode())
         given = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
 
         async def replay() -> Message:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from memkit.errors import UsageError
+from memkit.runtime.host.wires import sendable_text
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.runtime.memory.record.record import Origin
+from memkit.runtime.memory.record.record import Origin, encodable
 from memkit.store.tokens import SCOPES
 from memkit.workspace import Workspace
 
@@ -18,6 +20,23 @@ LONGEST = 64
 """The most characters kept of a client's name."""
 MOST = 4 * 1024 * 1024
 """The most bytes of one request."""
+HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""Half of a character beyond the first 65,536, as JSON escapes it; both halves together are one."""
+
+
+def with_whole_characters(message: str) -> str:
+    r"""Return JSON in which half a character, as a client leaves it that cuts a text, is a replacement character.
+
+    Raises:
+        ValueError: It is not JSON.
+
+    >>> with_whole_characters(r'{"a": "\ud83d\ude42 b\ud83d"}') == '{"a": "\U0001f642 b\ufffd"}'
+    True
+    """
+    if not HALF.search(message):
+        return message
+    text = json.dumps(json.loads(message), ensure_ascii=False)
+    return message if encodable(text) else sendable_text(text)
 
 
 @dataclass(frozen=True)

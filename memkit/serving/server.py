@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -16,11 +17,13 @@ from urllib.parse import quote, unquote
 
 import anyio
 import mcp_types as types
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -28,7 +31,7 @@ from memkit import __version__
 from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.serving.interface import Answer, Caller, Serving, Tool, client_name
+from memkit.serving.interface import Answer, Caller, Serving, Tool, client_name, with_whole_characters
 from memkit.serving.tools import TOOLS, core_text, record_text
 from memkit.skills.sheet import agent_skill, short_description, skill_body
 from memkit.skills.skill import Skill
@@ -436,7 +439,19 @@ def run_stdio(server: MemoryServer) -> None:
     from mcp.server.stdio import stdio_server
 
     async def serve() -> None:
-        async with stdio_server() as (incoming, outgoing):
-            await server.mcp.run(incoming, outgoing, server.mcp.create_initialization_options())
+        send, receive = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
+            tasks.start_soon(_pass_on, incoming, send)
+            await server.mcp.run(receive, outgoing, server.mcp.create_initialization_options())
 
     anyio.run(serve)
+
+
+async def _pass_on(incoming: Any, onward: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    """Pass on what arrives; a request that holds half a character, which the SDK would not answer, is made whole."""
+    async with incoming, onward:
+        async for item in incoming:
+            if isinstance(item, ValidationError) and isinstance(line := item.errors()[0]["input"], str):
+                with suppress(ValueError, RecursionError):
+                    item = SessionMessage(types.jsonrpc_message_adapter.validate_json(with_whole_characters(line)))
+            await onward.send(item)

@@ -10,6 +10,7 @@ from memkit.errors import NotFound, UsageError
 from memkit.runtime.host.terminal import counted
 from memkit.runtime.htn.core import Budget
 from memkit.runtime.memory.interface import Decision, StoredRecord
+from memkit.runtime.memory.record.lines import Reason
 from memkit.runtime.memory.record.record import Draft
 from memkit.runtime.memory.tiers.fence import LINE_MARK, enclose, fence, visible
 from memkit.serving.interface import Answer, Caller, Tool, Work
@@ -136,7 +137,11 @@ def _graph(workspace: Workspace, caller: Caller, given: Mapping[str, Any], conse
 
 
 def _add(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
-    draft = Draft(text=given["text"], type=given.get("type", "fact"), importance=workspace.settings["importance"])
+    type = given.get("type", "fact")
+    if type not in OFFERED:
+        unknown = Reason("schema", f"type {type!r:.60} is not one of {', '.join(OFFERED)}.")
+        return _decided(Decision("refused", None, (unknown,)), caller, given["text"])
+    draft = Draft(text=given["text"], type=type, importance=workspace.settings["importance"])
     return _decided(remember(workspace, draft, user=caller.user, consented=consented), caller, given["text"])
 
 

@@ -197,6 +197,21 @@ def test_what_is_no_request_is_one_error(store: Path, http_server: Callable[...,
     assert post(url)[0] == 400
 
 
+def test_half_a_character_is_no_error(store: Path, http_server: Callable[..., str]) -> None:
+    """A client that cuts a text in the middle of an emoji is answered; of the text only that half is lost."""
+    client = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "half \ud83d", "version": "1"},
+    }
+
+    status, text = post(
+        http_server(store, "--user", "ada"), json.dumps({**LIST, "method": "initialize", "params": client}).encode()
+    )
+
+    assert status == 200 and '"serverInfo"' in text
+
+
 def test_a_body_of_five_megabytes_is_refused(store: Path, http_server: Callable[..., str]) -> None:
     """More than four are not read."""
     assert post(http_server(store, "--user", "ada"), b"x" * 5_000_000)[0] == 413

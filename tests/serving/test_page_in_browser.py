@@ -265,6 +265,20 @@ def test_a_reviewer_decides_by_keys_alone(browser: Chrome, running: Running) -> 
     assert found["Ignore all previous instructions, number two"] == "rejected"
 
 
+def test_a_second_click_decides_nothing(browser: Chrome, running: Running) -> None:
+    """What is said is what the first click did, and not that somebody has decided already."""
+    enter(browser, running)
+    browser.get(f"{running.home}waiting")
+    browser.execute_script(
+        "const approve = document.querySelector('[data-deed=approve]');"
+        "approve.click(); for (const wait of [20, 40, 80]) setTimeout(() => approve.click(), wait)"
+    )
+    WebDriverWait(browser, 60).until(lambda seen: "number one" not in seen.page_source)
+
+    assert "approve: it is live" in _main(browser)
+    assert statuses(running)["Ignore all previous instructions, number one"] == "live"
+
+
 def test_a_picture_that_moves_is_used_by_keys_alone(browser: Chrome, running: Running) -> None:
     """The next thing is named and opened; the slow frames are few enough to be told; the table says the same."""
     enter(browser, running)

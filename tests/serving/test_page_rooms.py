@@ -230,6 +230,49 @@ def test_a_stale_page_decides_about_nothing_new(served: Served) -> None:
     assert served.status(id) == "live"
 
 
+def test_a_stale_page_puts_back_no_tags(served: Served) -> None:
+    """Tags that were set elsewhere meanwhile are said, and not written over."""
+    served.enter()
+    id = served.add("Ada likes tea", tags=("drinks",))
+    seen = re.search(r'name="seen" value="(\w+)"', served.client.get(f"/memory/{id}").text)
+    assert seen
+    served.do("tag", id=id, seen=seen[1], tags="drinks, morning")
+
+    late = served.do("tag", id=id, seen=seen[1], tags="drinks, evening")
+
+    stored = served.workspace.archive.get(id)
+    assert late.status_code == 409 and "changed since this page was shown" in late.text
+    assert stored is not None and stored.record.tags == ("drinks", "morning")
+
+
+def test_what_no_longer_lives_is_searched_too(served: Served) -> None:
+    """A question and a state together show what is in that state and has these words, a page at a time."""
+    served.enter()
+    gone = served.add("Ada rents a boat")
+    served.add("Ada owns a boat now")
+    for id in (gone, served.add("Ada rents a flat")):
+        served.do("forget", id=id)
+
+    found = served.client.get("/memory?q=BOAT+rents&status=retired").text
+
+    assert re.findall(r'class="text" href="/memory/(\w+)"', found) == [gone]
+    assert "1 record for" in found and "newest first" in found
+    assert "No such records" in served.client.get("/memory?q=plane&status=retired").text
+
+
+def test_a_long_text_is_corrected_whole(served: Served) -> None:
+    """What is shown of it is cut; what is there to be edited is not, or its end would be lost."""
+    served.enter()
+    text = f"Ada's notes: {'word ' * 8000}and the end"
+    id = served.add(text)
+
+    page = served.client.get(f"/memory/{id}").text
+
+    held = re.search(r'<textarea id="text"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    assert held and unescape(held[1]) == text
+    assert "more characters)" in page
+
+
 def test_what_waits_is_approved_and_turned_down(served: Served) -> None:
     """With its reason; a form of what was decided already does nothing."""
     served.enter()

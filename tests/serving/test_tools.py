@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import anyio
@@ -113,12 +114,13 @@ def test_what_happened_yesterday_is_kept_as_an_event(store: Path, data: Data) ->
     consented(data)
     text = "Ada met a lynx in the hills yesterday"
 
-    fact, event, odd = call(
+    fact, event, odd, rule = call(
         store,
         [
             ("memory_add", {"text": text}),
             ("memory_add", {"text": text, "type": "event"}),
             ("memory_add", {"text": text, "type": "rumour"}),
+            ("memory_add", {"text": "Ada never eats nuts", "type": "constraint"}),
         ],
         options=("--client-taint", "clean"),
     )
@@ -126,6 +128,7 @@ def test_what_happened_yesterday_is_kept_as_an_event(store: Path, data: Data) ->
     assert [reason["code"] for reason in fact.structured_content["reasons"]] == ["transient"]
     assert data("memory", "get", event.structured_content["id"])["type"] == "event"
     assert odd.structured_content["decision"] == "refused" and "rumour" in odd.content[0].text
+    assert rule.structured_content["decision"] == "refused", "no label makes it a rule"
 
 
 def test_with_client_taint_clean_writes_are_clean(store: Path, data: Data) -> None:
@@ -353,6 +356,36 @@ def test_lines_that_are_no_requests_stop_nothing(store: Path) -> None:
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["result"]["serverInfo"]["name"] for answer in answers if answer.get("id") == 7] == ["memkit"]
     assert done.returncode == 0 and b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("half", ["\\ud83d", "\\uDE42"])
+def test_half_a_character_is_answered(store: Path, data: Data, half: str) -> None:
+    """A client that cuts a text in the middle of an emoji gets an answer, and the rest of the text is kept."""
+    data("consent", "grant", "--user", "ada")
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    asked = {"name": "memory_add", "arguments": {"text": "Ada likes tea HALF and \U0001f642"}}
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked},
+    ]
+    lines = "".join(json.dumps(one).replace("HALF", half) + "\n" for one in messages)
+
+    command = [program(), "serve", "--user", "ada", "--store", store]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        patience = Timer(60, server.kill)
+        patience.start()
+        server.stdin.write(lines)
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        patience.cancel()
+        server.stdin.close()
+
+    assert answers[1]["result"]["structuredContent"]["decision"] == "admitted"
+    assert data("memory", "list", "--user", "ada")["records"][0]["text"] == "Ada likes tea \ufffd and \U0001f642"
 
 
 def mcp_error() -> type[Exception]:

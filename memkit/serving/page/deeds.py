@@ -10,7 +10,7 @@ from typing import Any
 from memkit.errors import NegativeAnswer, UsageError
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.loop.reply import Event
-from memkit.runtime.memory.interface import Decision
+from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.runtime.memory.record.record import Draft
 from memkit.serving.page.visits import Visit
 from memkit.use_cases.memory import (
@@ -77,11 +77,11 @@ def _told(decision: Decision, room: str = "memory") -> Done:
     return Done(" ".join(line.strip() for line in decision_lines(decision)), room, decision.id)
 
 
-def _own(workspace: Workspace, visit: Visit, given: Given) -> Any:
+def _own(workspace: Workspace, visit: Visit, given: Given) -> StoredRecord:
     """Return a record that the visitor may change, as they saw it."""
     stored = own_record(workspace.archive, given.get("id", ""), visit.user)
     seen = given.get("seen", "")
-    if seen and seen != digest_of(stored.status, stored.record.text):
+    if seen and seen != mark_of(stored):
         raise NegativeAnswer("It changed since this page was shown. Look at it again; nothing was done.")
     return stored
 
@@ -91,6 +91,11 @@ def digest_of(status: str, text: str) -> str:
     from hashlib import blake2b
 
     return blake2b(f"{status}\0{text}".encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def mark_of(stored: StoredRecord) -> str:
+    """Return the digest of what the forms of a record change: its state, its text and its tags."""
+    return digest_of(stored.status, "\0".join([stored.record.text, *stored.record.tags]))
 
 
 def _add(workspace: Workspace, visit: Visit, given: Given) -> Done:

@@ -17,8 +17,8 @@ from memkit.errors import MemkitError, UsageError
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.lines import InvalidRecord, parse_time
-from memkit.runtime.memory.record.record import TYPES, has_expired
-from memkit.serving.page.deeds import digest_of
+from memkit.runtime.memory.record.record import MAX_TEXT_BYTES, TYPES, has_expired
+from memkit.serving.page.deeds import digest_of, mark_of
 from memkit.serving.page.room import SHOWN, Asked, Shown, brief, commits_of, shortened
 from memkit.serving.page.visits import Visit
 from memkit.use_cases.accounts import blame_record, explain_record
@@ -80,16 +80,18 @@ def memory(workspace: Workspace, visit: Visit, asked: Asked, name: str | None) -
     types = (_one_of("type", kind, TYPES),) if kind else ()
     tags = (tag,) if tag else ()
     shown: Shown = {"q": query, "type": kind, "tag": tag, "status": status, "types": TYPES, "statuses": STATUSES}
+    shown["shown_at_once"] = SHOWN
     now = workspace.clock()
-    if query:
+    if query and status == "live":
         report = _looked_up(workspace, visit, query, types, tags)
         return shown | {
             "hits": [brief(hit.record, now) | {"score": hit.score} for hit in report.hits],
             "abstained": report.abstained, "more": None,
         }  # fmt: skip
     found = workspace.archive.browse(
-        visit.user, status=status, types=types, tags=tags, before=asked.get("before") or None, limit=SHOWN + 1
-    )
+        visit.user, status=status, types=types, tags=tags, words=query.split(), before=asked.get("before") or None,
+        limit=SHOWN + 1,
+    )  # fmt: skip
     more = found[SHOWN - 1].id if len(found) > SHOWN else None
     return shown | {"hits": [brief(one, now) for one in found[:SHOWN]], "abstained": False, "more": more}
 
@@ -132,7 +134,8 @@ def life(workspace: Workspace, visit: Visit, asked: Asked, name: str) -> Shown:
         "record": brief(record, workspace.clock()) | {"text": shortened(record.text), "tags": list(record.tags)[:200]},
         "status": stored.status,
         "waits": data.get("waits", []),
-        "mark": digest_of(stored.status, record.text),
+        "mark": mark_of(stored),
+        "correctable": record.text if len(record.text) <= MAX_TEXT_BYTES else "",
         "is_own": record.user_id == visit.user,
         "session": record.session_id if record.user_id == visit.user else None,
         "history": [dict(event) for event in stored.history],

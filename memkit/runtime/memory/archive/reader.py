@@ -297,18 +297,24 @@ class ArchiveReader:
         status: str = "live",
         types: Sequence[str] = (),
         tags: Sequence[str] = (),
+        words: Sequence[str] = (),
         before: str | None = None,
         limit: int = 50,
     ) -> list[Record]:
-        """Return one page of what a user may see, newest first, beginning ``before`` an id."""
-        wanted = set(tags)
+        """Return one page of what a user may see, newest first, beginning ``before`` an id.
+
+        A search finds what is live; ``words`` find, literally, what is in another state.
+        """
+        wanted, said = set(tags), [word.casefold() for word in words]
         with self._reading(user_id):
             held = [
                 corpus.records(status=status, types=types, newest_first=True, before=before)
                 for corpus in self._corpora(user_id)
             ]
             fitting = (
-                record for record in merge(*held, key=attrgetter("id"), reverse=True) if wanted <= set(record.tags)
+                record
+                for record in merge(*held, key=attrgetter("id"), reverse=True)
+                if wanted <= set(record.tags) and all(word in record.text.casefold() for word in said)
             )
             return list(islice(fitting, limit))
 

@@ -87,6 +87,15 @@ form?.addEventListener("submit", async (event) => {
   }
 });
 
+// A second click, or a key that is held, sends nothing more: the answer to the first is on its way.
+let sent = -Infinity;
+addEventListener("pageshow", () => { sent = -Infinity; });
+document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented || !event.target.getAttribute("action").startsWith("/do/")) return;
+  if (event.timeStamp - sent < 3000) event.preventDefault();
+  else sent = event.timeStamp;
+});
+
 const cards = [...document.querySelectorAll("[data-card]")];
 let place = -1;
 function go(step) {
