@@ -80,8 +80,9 @@ class MemkitMemoryService(BaseMemoryService):
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return what fits a question, among what this app stored and the user's memory outside any app."""
-        hits = await asyncio.to_thread(self._found, app_name, self.plug.of(user_id), query)
-        return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
+        return SearchMemoryResponse(
+            memories=await asyncio.to_thread(self._found, app_name, self.plug.of(user_id), query)
+        )
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Retire one memory; ``memkit memory erase`` removes all of a user's."""
@@ -89,14 +90,14 @@ class MemkitMemoryService(BaseMemoryService):
             raise UsageError("Give memory_id. To delete all of a user's memory: memkit memory erase --user U.")
         await asyncio.to_thread(self.plug.forget, self.plug.of(user_id), memory_id)
 
-    def _found(self, app: str, user: str, query: str) -> list[Hit]:
+    def _found(self, app: str, user: str, query: str) -> list[MemoryEntry]:
         asked = MOST
         while True:
             hits = self.plug.store.search(query, user=user, k=asked)
             # The apps of one store share their users, and in ADK no app sees what another one stored.
             own = [hit for hit in hits if hit.record.actor != f"tool:{self.plug.name}" or app in hit.record.tags]
             if len(own) >= MOST or len(hits) < asked:
-                return own[:MOST]
+                return [_entry(hit, self.plug.taint_of(user, hit.record)) for hit in own[:MOST]]
             asked *= 4
 
 
@@ -105,9 +106,9 @@ def _said(content: types.Content | None) -> str | None:
     return words.strip() or None
 
 
-def _entry(hit: Hit) -> MemoryEntry:
+def _entry(hit: Hit, taint: Sequence[str]) -> MemoryEntry:
     return MemoryEntry(
         content=types.Content(parts=[types.Part(text=hit.text)], role="user"), id=hit.id,
         timestamp=hit.record.created_at,
-        custom_metadata={"score": hit.score, "trust": hit.record.trust, "taint": list(hit.record.taint)},
+        custom_metadata={"score": hit.score, "trust": hit.record.trust, "taint": list(taint)},
     )  # fmt: skip

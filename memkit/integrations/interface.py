@@ -79,6 +79,11 @@ class Plug:
         """Return whether the user agreed to be remembered."""
         return True if self._consent else self.store.workspace.archive.consent(user) is True
 
+    def taint_of(self, user: str, record: Record) -> tuple[str, ...]:
+        """Return the taint of the user's prompt if a record enters it: its own, or that others wrote or shared it."""
+        with self.store.open():
+            return self.store.workspace.archive.taint_of(record, user)
+
     def ask(self, user: str, question: Callable[[Documents], Answer]) -> Answer:
         """Return the answer to a question about the user's documents."""
         with self.store.open():

@@ -178,7 +178,8 @@ class MemkitSession:
     def _known(self, question: str) -> str:
         """Return the memories that fit a question, fenced; empty if none does."""
         if question != self._asked[0]:
-            hits = [hit for hit in self.plug.store.search(question, user=self._user) if not hit.record.taint]
+            found = self.plug.store.search(question, user=self._user)
+            hits = [hit for hit in found if not self.plug.taint_of(self._user, hit.record)]
             self._asked = question, fence(hits) if hits else ""
             self.plug.tell("injected", self._user, [hit.id for hit in hits], question, self.session_id)
         return self._asked[1]

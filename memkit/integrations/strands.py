@@ -50,7 +50,8 @@ class MemkitMemoryStore:
         hits = await asyncio.to_thread(self.plug.store.search, query, user=self._user, k=most)
         return [
             MemoryEntry(content=hit.text, store_name=self.name, metadata={
-                "id": hit.id, "score": hit.score, "trust": hit.record.trust, "taint": list(hit.record.taint)
+                "id": hit.id, "score": hit.score, "trust": hit.record.trust,
+                "taint": list(self.plug.taint_of(self._user, hit.record)),
             })
             for hit in hits
         ]  # fmt: skip

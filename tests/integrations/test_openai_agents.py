@@ -17,6 +17,7 @@ from agents import Agent, RunConfig, Runner
 from memkit import Refused, open_store
 from memkit.cli.main import run
 from memkit.integrations.openai_agents import MemkitSession
+from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.testing import FakeServer
 
 ITEMS: list[Any] = [
@@ -251,3 +252,17 @@ def test_two_processes_that_add_at_once_lose_nothing(store: Path, monkeypatch: p
     asyncio.run(here.add_items([ITEMS[0], ITEMS[2]]))
 
     assert asyncio.run(session(store).get_items()) == [ITEMS[1], ITEMS[0], ITEMS[2]]
+
+
+def test_what_another_clone_or_user_wrote_is_not_shown_unasked(store: Path) -> None:
+    """A recall leaves out what nobody here trusted, as memkit's own agent does."""
+    with open_store(store) as memory:
+        memory.add("The lynx is called Vasco", user="ada")
+        memory.workspace.archive.offer(Draft("The lynx eats at nine", scope="shared"), Origin("user", "bob"))
+        asked = session(memory)
+        assert "Vasco" in asked._known("What is the lynx called, and when does it eat?")
+        assert "nine" not in asked._asked[1]
+
+    with open_store(store) as memory:
+        memory.workspace.archive.foreign = lambda writer: True
+        assert session(memory)._known("What is the lynx called?") == ""

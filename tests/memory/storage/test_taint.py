@@ -1,11 +1,18 @@
 """What an agent writes under taint: it waits, changes nothing that is there, and a person lifts it."""
 
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from open_gate import person
+from open_gate import OpenStore, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.archive.reader import unobserved
+from memkit.runtime.memory.log.shards import ShardLog
+from memkit.runtime.memory.record.lines import utc_now
 from memkit.runtime.memory.record.record import MOST_ORIGINS, Draft, Origin, union
 
 CLEAN = Origin(actor="agent", user_id="ada", session_id="s1", user_text="Good morning!")
@@ -194,3 +201,82 @@ def test_nothing_said_under_taint_changes_what_was_there(steps: list[tuple[str, 
         assert store.core_sections("ada") == {"human": "Name: Ada"}
         fresh = [one for one in store.records(user_id="ada", status=None) if one.id not in ids]
         assert all(one.taint and one.trust != "verified" for one in fresh)
+
+
+# Memory of other clones, in a store that nobody here trusted.
+
+SAID = Origin(actor="user", user_id="ada")
+
+
+@pytest.fixture
+def beside_strangers(tmp_path: Path, open_store: OpenStore) -> Callable[..., ArchivalStore]:
+    """Return a function that opens a store in which a stranger stored some texts, as a clone that trusts nobody."""
+
+    def opened(*texts: str, **more: object) -> ArchivalStore:
+        theirs = open_store(writer="mallory")
+        for text in texts:
+            assert theirs.offer(Draft(text, **more), SAID).decision == "admitted"
+        shipped = ArchivalStore(tmp_path, log=ShardLog(tmp_path, clock=utc_now, observe=unobserved, writer="own"))
+        shipped.foreign = lambda writer: writer == "mallory"
+        return shipped
+
+    return opened
+
+
+def test_what_the_user_says_is_kept_even_if_a_stranger_said_it_first(
+    beside_strangers: Callable[..., ArchivalStore],
+) -> None:
+    """A planted record swallows no word of the user's: recall would leave both out."""
+    store = beside_strangers("Ada lives in Lisbon")
+
+    decision = store.offer(Draft("Ada lives in Lisbon"), SAID)
+
+    stored = store.get(decision.id)
+    assert decision.decision == "admitted"
+    assert store.taint_of(stored.record, "ada") == ()
+    assert [record.text for record in store.records(user_id="ada")] == ["Ada lives in Lisbon"]
+
+
+def test_a_stranger_opens_no_question(beside_strangers: Callable[..., ArchivalStore]) -> None:
+    """What a stranger says contradicts nothing; once the store is trusted, it does."""
+    store = beside_strangers("Ada lives in Porto")
+    decision = store.offer(Draft("Ada lives in Lisbon"), SAID)
+    assert (codes(decision), store.open_questions()) == ([], [])
+
+    store.foreign = None
+
+    assert [asked.kind for asked in store.open_questions()] == ["contradiction"]
+
+
+@pytest.mark.parametrize("text", [None, "Ada sails and rows"])
+def test_a_merge_of_a_strangers_records_stays_the_strangers(
+    beside_strangers: Callable[..., ArchivalStore], text: str | None
+) -> None:
+    """What is composed takes the taint of all that it is made of, whoever composes it."""
+    store = beside_strangers("Ada sails", "Ada rows")
+    ids = [record.id for record in store.records(user_id="ada")]
+
+    merged = store.merge(ids, CLEAN, text=text)
+
+    assert "writer:mallory" in store.taint_of(store.get(merged.id).record, "ada")
+
+
+@pytest.mark.parametrize("texts", [("Ada sails", "Ada sails."), ("Ada sailed out", "Ada rowed back", "Ada swam home")])
+def test_a_consolidation_keeps_strangers_apart(
+    open_store: OpenStore, beside_strangers: Callable[..., ArchivalStore], texts: tuple[str, ...]
+) -> None:
+    """Neither a merge nor a summary of what strangers wrote is clean, and no own record becomes a part of one."""
+    minor = {"type": "event", "importance": 0.1, "tags": ("water",)}
+    own = [note(open_store(writer="own"), text, **minor) for text in texts]
+    store = beside_strangers(*texts, **minor)
+    later = utc_now() + timedelta(days=100)
+    store._clock = lambda: later
+
+    done = store.consolidate(store.consolidation(user_id="ada"))
+
+    made = {frozenset(one.parents): store.get(one.id).record for one in (*done.merged, *done.summaries)}
+    assert frozenset(own) in made
+    for parents, record in made.items():
+        is_own = parents <= set(own)
+        assert is_own or parents.isdisjoint(own)
+        assert (store.taint_of(record, "ada") == ()) == is_own

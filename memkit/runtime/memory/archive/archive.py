@@ -458,11 +458,13 @@ class ArchivalStore(ArchiveReader):
                 self._mend()
                 if self._index.catalogue.chains.holds_unlinked(batch.writer):
                     batch.writer += BESIDE_UNLINKED
+                self._written_as.add(batch.writer)
+                self._forget_strangers()
                 self._index.begin()
                 change = ArchiveChange(
                     self._index, batch, lambda: self._gate,
                     clock=self._clock, new_id=new_id, tombstone_key=self._tombstone_key, sealer=self._sealer,
-                    asks_always=self.settings.privacy.consent == "always",
+                    asks_always=self.settings.privacy.consent == "always", seen=self._seen,
                 )  # fmt: skip
                 try:
                     yield change

@@ -52,7 +52,7 @@ from ..record.record import (
     with_fields,
     worded_anew,
 )
-from .view import ERASED, IndexView, TombstoneKey, burials, no_key
+from .view import ERASED, IndexView, Seen, TombstoneKey, burials, no_key, trusting
 
 if TYPE_CHECKING:
     from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
@@ -87,6 +87,7 @@ class ArchiveChange:
         tombstone_key: TombstoneKey = no_key,
         sealer: Sealer | None = None,
         asks_always: bool = False,
+        seen: Seen = trusting,
     ) -> None:
         self.events: list[dict[str, object]] = []
         """Events to be reported once they are on disk. They never repeat a refused text."""
@@ -96,12 +97,13 @@ class ArchiveChange:
         self._tombstone_key = tombstone_key
         self._sealer = sealer or NoSealer()
         self._asks_always = asks_always
+        self._seen = seen
         self._clock = clock
         self._new_id = new_id
         self._view = self._view_without(())
 
     def _view_without(self, ids: Sequence[str]) -> IndexView:
-        return IndexView(self.index, self._clock(), self._tombstone_key, hidden=ids)
+        return IndexView(self.index, self._clock(), self._tombstone_key, hidden=ids, seen=self._seen)
 
     def offer(self, draft: Draft, origin: Origin, *, consented: bool) -> Decision:
         """Let the gate judge a draft, carry out its decision, and return the decision."""
@@ -424,7 +426,7 @@ class ArchiveChange:
         folded = self.require_live(id, user_id)
         if folded.record.is_sealed:
             raise NotAllowed(f"Record {id} is sealed, and its key is not here.")
-        return folded.record
+        return self._seen(folded.record)
 
     def restore(self, user_id: str, data: Mapping[str, JSON], shared: set[str]) -> bool:
         """Write a line of an export unchanged and return True, or False if it is here already."""

@@ -36,7 +36,7 @@ from ..log.clone import cache_folder, lock_file, require_private, state_folder
 from ..log.log import Log, Observe
 from ..log.shards import is_locked
 from ..record.lines import JSON, RecordNotFound, StoreClosed, parse_time, seconds_before, to_text, utc_now
-from ..record.record import SHARED, Record, is_for, is_valid, told_when, user_corpus, was_true
+from ..record.record import SHARED, Record, is_for, is_valid, told_when, union, user_corpus, was_true
 
 if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
@@ -125,6 +125,8 @@ class ArchiveReader:
         self._strange: dict[str, bool] = {}
         self._no_strangers: bool | None = None
         """Whether all writers are known, as in most stores: then no record has to be looked up."""
+        self._written_as = set[str]()
+        """The writers under which this very archive wrote: those of a copy or a draft are no clone's."""
         self._in_question: frozenset[str | None] = frozenset()
         """The users that those queries concern."""
         self._cache = cache
@@ -421,28 +423,41 @@ class ArchiveReader:
         with self._reading(user_id):
             return list(standing_edits(self._index.user(user_id), agent_id).values())
 
+    def _seen(self, record: Record) -> Record:
+        """Return a record as the gate and a plan have to see it: tainted by writers whom nobody here trusted, too."""
+        strangers = self._strange_writers(record.id, record.user_id)
+        return record._replace(taint=union(record.taint, strangers)) if strangers else record
+
     def _strangers(self, id: str, user_id: str) -> tuple[str, ...]:
         """Return a line's writers whom nobody here trusted, unless a writer of this clone approved the line."""
         if self.foreign is None:
             return ()
         with self._reading(user_id):
-            catalogue = self._index.catalogue
-            if self._no_strangers is None:
-                self._no_strangers = not any(map(self._is_strange, catalogue.writers()))
-            if self._no_strangers:
-                return ()
-            found = [writer for writer in catalogue.writers_of(id) if self._is_strange(writer)]
-            if not found:
-                return ()
-            approvals = (event.id for event in self.events_about(id, user_id=user_id) if event.op == "approve")
-            own = (not self._is_strange(writer) for one in approvals for writer in catalogue.writers_of(one))
-            return () if any(own) else tuple(f"writer:{writer}" for writer in found)
+            return self._strange_writers(id, user_id)
+
+    def _strange_writers(self, id: str, user_id: str) -> tuple[str, ...]:
+        if self.foreign is None:
+            return ()
+        catalogue = self._index.entered
+        if self._no_strangers is None:
+            self._no_strangers = not any(map(self._is_strange, catalogue.writers()))
+        found = [] if self._no_strangers else [one for one in catalogue.writers_of(id) if self._is_strange(one)]
+        if not found or (name := self._index.corpus_holding(id, user_id)) is None:
+            return ()
+        approvals = (event.id for event in self._index.corpus(name).events(target=id) if event.op == "approve")
+        own = (not self._is_strange(writer) for one in approvals for writer in catalogue.writers_of(one))
+        return () if any(own) else tuple(f"writer:{writer}" for writer in found)
 
     def _is_strange(self, writer: str) -> bool:
-        """Return whether nobody here trusted a writer; looked up once per query."""
+        """Return whether nobody here trusted a writer; looked up once per query or change."""
         if writer not in self._strange:
-            self._strange[writer] = self.foreign is not None and self.foreign(writer)
+            is_own = writer in self._written_as
+            self._strange[writer] = not is_own and self.foreign is not None and self.foreign(writer)
         return self._strange[writer]
+
+    def _forget_strangers(self) -> None:
+        self._strange.clear()
+        self._no_strangers = None
 
     def today(self) -> date:
         """Return the day by the archive's clock."""
@@ -563,7 +578,11 @@ class ArchiveReader:
             from ..lifecycle.questions import open_questions
 
             found = open_questions(self._index, names, self._clock(), most)
-            return [question for question in found if user_id in (None, question.user_id)]
+            return [one for one in found if user_id in (None, one.user_id) and not self._is_of_strangers(one)]
+
+    def _is_of_strangers(self, question: "OpenQuestion") -> bool:
+        """Return whether a contradiction is only one with what a tainted record says."""
+        return question.kind == "contradiction" and any(self._strangers(id, question.user_id) for id in question.ids)
 
     def waiting(self, *, user_id: str | None = None) -> "list[Waiting]":
         """Return what waits for a person: records, edits of core memory, and what an agent wanted done under taint."""
@@ -634,10 +653,10 @@ class ArchiveReader:
                 own = [edit for edit in history if edit["agent_id"] == agent]
                 cores[user, agent] = CoreState(self.core_sections(user, agent), own)
         with self._reading(user_id):
-            opened, names = self._index.corpus, self._names(user_id)
+            opened, names, seen = self._index.corpus, self._names(user_id), self._seen
             return planned(
-                LiveRecords(opened, names), cores, self.settings, self._clock(), user_id=user_id,
-                of_kinds=LiveRecords(opened, names, KINDS), barred=self.view.is_tombstoned, tell=tell,
+                LiveRecords(opened, names, seen), cores, self.settings, self._clock(), user_id=user_id,
+                of_kinds=LiveRecords(opened, names, seen, KINDS), barred=self.view.is_tombstoned, tell=tell,
             )  # fmt: skip
 
     def relation_graph(
@@ -729,7 +748,7 @@ class ArchiveReader:
         from .view import IndexView
 
         with self._reading(NOBODY):
-            return IndexView(self._index, self._clock(), self._tombstone_key)
+            return IndexView(self._index, self._clock(), self._tombstone_key, seen=self._seen)
 
     @property
     def log(self) -> Log:
@@ -879,8 +898,7 @@ class ArchiveReader:
         with self._guard, explained(self.path, lambda: self._index.remove()):
             self._check_open()
             if not self._readers:
-                self._strange.clear()
-                self._no_strangers = None
+                self._forget_strangers()
                 self._follow_move()
             # A nested query sees the same state.
             if anew or not self._readers or not self._in_question & {user_id, None}:

@@ -131,15 +131,26 @@ MOST_ROWS = 100
 """The most records scored for one offer, however many contain a common word of it."""
 
 
+Seen = Callable[[Record], Record]
+"""Returns a record with the taint of its writers, if nobody here trusted them."""
+
+
+def trusting(record: Record) -> Record:
+    """Return a record as it is: every writer is trusted."""
+    return record
+
+
 class IndexView:
     """The archive as seen by one offer: the user's own records and the shared ones."""
 
     def __init__(
-        self, index: Index, now: datetime, tombstone_key: TombstoneKey = no_key, *, hidden: Collection[str] = ()
-    ) -> None:
+        self, index: Index, now: datetime, tombstone_key: TombstoneKey = no_key, *, hidden: Collection[str] = (),
+        seen: Seen = trusting,
+    ) -> None:  # fmt: skip
         self._index = index
         self._now = now
         self._hidden = hidden
+        self._seen = seen
         self.tombstones = Tombstones(index, tombstone_key)
 
     def similar(self, text: str, user_id: str) -> list[Record]:
@@ -152,7 +163,7 @@ class IndexView:
             near = self._nearest(corpus, query_terms(text), most)
             found.update({record.id: record for record in (*same, *near)})
         shown = [record for id, record in found.items() if id not in self._hidden]
-        return shown[:MOST_SIMILAR]
+        return list(map(self._seen, shown[:MOST_SIMILAR]))
 
     def alike(self, text: str, user_id: str, at: float) -> list[Record]:
         """Return the live records that may say the same as ``text``, identical values first, then oldest first."""
@@ -165,7 +176,7 @@ class IndexView:
         waiting = self._index.waiting
         told = (*waiting.same_value(own, digest), *waiting.sharing(own, *wanted))
         found |= {one.id: one for one in told}
-        return [record for id, record in found.items() if id not in self._hidden]
+        return [self._seen(record) for id, record in found.items() if id not in self._hidden]
 
     def holds(self, record: Record) -> bool:
         """Return whether the dates of ``record`` make it valid now."""
@@ -183,7 +194,7 @@ class IndexView:
     def live(self, id: str) -> Record | None:
         """Return the record in its present state if it is live."""
         found = (self._index.corpus(name).live(id) for name in self._index.catalogue.corpora_of_id(id))
-        return next((record for record in found if record), None)
+        return next((self._seen(record) for record in found if record), None)
 
     def core_sections(self, user_id: str, agent_id: str | None = None) -> dict[str, str]:
         """Return the current core sections of this user's agent."""

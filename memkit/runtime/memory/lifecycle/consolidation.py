@@ -307,9 +307,16 @@ class Consolidated(NamedTuple):
 class LiveRecords:
     """The live records of some corpora, each in order of id, read on demand."""
 
-    def __init__(self, opened: "Callable[[str], CorpusIndex]", names: Sequence[str], types: Sequence[str] = ()) -> None:
-        """Select the records, of some types or of all, in the corpora with these names."""
+    def __init__(
+        self,
+        opened: "Callable[[str], CorpusIndex]",
+        names: Sequence[str],
+        seen: Callable[[Record], Record] = lambda record: record,
+        types: Sequence[str] = (),
+    ) -> None:
+        """Select the records, of some types or of all, in the corpora with these names, each as it is ``seen``."""
         self._opened = opened
+        self._seen = seen
         self._names = names
         self._documents = [array("I", opened(name).live_in_order(types)) for name in names]
         self._starts = [0, *accumulate(map(len, self._documents))]
@@ -331,7 +338,7 @@ class LiveRecords:
             found = self._opened(name).found(documents)
         except KeyError:
             raise ArchiveError("Memory was rewritten meanwhile. Nothing was done: try again.") from None
-        return (one.record for one in found)
+        return (self._seen(one.record) for one in found)
 
 
 def planned(
