@@ -166,6 +166,8 @@ def erase_user(
         needles = survey.needles.to_keep(key, survey.folder)
         if not survey.is_empty() or any(place.traces for place in _scan(survey, owed)):
             rebuilt, owed = _change(workspace, survey, needles, owed, was_sealed=plan.was_sealed)
+        if workspace.shared is not None:
+            workspace.shared.drop(user)
         if about is None:
             workspace.keys.destroy(user)
             ServerTokens(workspace.root).revoke_all(user)
@@ -359,8 +361,6 @@ def _change(
         server.erase(survey.user_id, survey.belonging.owns, Witness(workspace.root).relinking_key)
         workspace.archive.drop_index()
         workspace.archive.bury(survey.user_id, survey.census.values)
-    if workspace.shared is not None:
-        workspace.shared.drop(survey.user_id)
     if repository:
         workspace.git.run("update-index", "-q", "--refresh", check=False)
     subject = f"Bar {barred} erased value{'' if barred == 1 else 's'}" if barred else ""

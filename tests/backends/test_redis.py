@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.privacy.journal import ErasureJournal
 from memkit.runtime.backends.redis_state import CHECKPOINTS, LEASE, RedisState
 from memkit.runtime.loop.journal_file import SessionInUse
 from memkit.runtime.memory.log.clone import state_folder
@@ -139,6 +140,48 @@ def test_an_erasure_leaves_nothing_there(
     assert not any(
         "boat" in path.read_text("utf-8", "replace") for path in state_folder(one).rglob("*") if path.is_file()
     )
+
+
+def test_an_erasure_that_the_server_did_not_hear_of_says_so(
+    two: tuple[Path, Path], ask: Ask, redis_server: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """A server that falls silent in between is no server with nothing on it; asked again, the erasure ends there."""
+    one, _ = two
+    ask(one, "Remember that my bicycle is red")
+    run(["memory", "search", "bicycle", "--user", "ann", "--store", str(one)])
+    erase = ["memory", "erase", "--user", "ann", "--yes", "--store", str(one)]
+    process, change = int(redis_client(redis_server).info("server")["process_id"]), ErasureJournal.change
+
+    def silenced(journal: ErasureJournal) -> None:
+        change(journal)
+        os.kill(process, signal.SIGSTOP)
+
+    monkeypatch.setattr(ErasureJournal, "change", silenced)
+    capsys.readouterr()
+    try:
+        assert run(erase) == 3
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert "cannot be reached" in capsys.readouterr().err
+    monkeypatch.setattr(ErasureJournal, "change", change)
+
+    assert run(erase) == 0
+
+    assert not [key for key in redis_client(redis_server).keys("memkit:*") if ":lock:" not in key]
+
+
+def test_a_list_of_files_stays_as_long_as_each_of_them(redis_server: str, tmp_path: Path) -> None:
+    """An erasure finds by it what is to go, also where checkpoints are kept longer than turns."""
+    state = RedisState(redis_server, root=tmp_path, name="x", ttl={"checkpoint": 1000, "recall": 10})
+    for name in (f"{CHECKPOINTS}/a.jsonl", "sessions/a.json"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("{}")
+        state.push(tmp_path / name, "ann")
+
+    client = redis_client(redis_server)
+
+    assert client.ttl(state._key("of", "ann")) >= client.ttl(f"memkit:x:file:{CHECKPOINTS}/a.jsonl") > 900
 
 
 def test_a_server_is_named_by_command(

@@ -82,13 +82,8 @@ class RedisState:
 
     def ping(self) -> None:
         """Raise ``BackendAway`` if the server does not answer, and ``BackendUnfit`` if it belongs to a cluster."""
-        try:
-            self._redis.ping()
-            self._require_fit()
-        except redis.RedisError as error:
-            raise BackendAway(
-                f"Redis at {self.shown} cannot be reached: {masked(str(error), self._url).rstrip('.')}."
-            ) from None
+        self._required(self._redis.ping)
+        self._required(self._require_fit)
 
     def require_rights(self) -> None:
         """Raise ``BackendUnfit`` if the server's rules do not allow this user the writes that sessions take."""
@@ -156,7 +151,7 @@ class RedisState:
             if path.is_file():
                 commands.set(key, whole_file(path), ex=seconds)
                 commands.sadd(held, name)
-                commands.expire(held, max(seconds, int(self._ttl["recall"])))
+                commands.expire(held, max(seconds, *(int(self._ttl[kind]) for kind in ("recall", "checkpoint"))))
             else:
                 commands.delete(key)
                 commands.srem(held, name)
@@ -232,16 +227,17 @@ class RedisState:
             self._asked(lambda: self._redis.delete(lock))
 
     def drop(self, user_id: str) -> int:
-        """Delete everything about a user, and return the number of keys."""
-        keys = [self._key("file", name) for name in self._names(user_id)]
+        """Delete everything about a user, and return the number of keys; raise ``BackendAway`` if that is unknown."""
+        names: Any = self._required(lambda: self._redis.smembers(self._key("of", user_id)))
+        keys = [self._key("file", name.decode()) for name in names]
         keys += [self._key(kind, user_id) for kind in ("of", "uses", "last")]
-        self._asked(lambda: self._redis.srem(self._prefix + "counted", self._digest(user_id)))
-        return int(self._asked(lambda: self._redis.delete(*keys)) or 0)
+        self._required(lambda: self._redis.srem(self._prefix + "counted", self._digest(user_id)))
+        return int(self._required(lambda: self._redis.delete(*keys)))
 
     def held(self, user_id: str) -> int:
-        """Return the number of keys about a user."""
+        """Return the number of keys about a user; raise ``BackendAway`` if that is unknown."""
         keys = [self._key(kind, user_id) for kind in ("of", "uses", "last")]
-        return int(self._asked(lambda: self._redis.exists(*keys)) or 0)
+        return int(self._required(lambda: self._redis.exists(*keys)))
 
     # ---------------------------------------------------------------- counts
 
@@ -299,6 +295,14 @@ class RedisState:
     @staticmethod
     def _digest(user_id: str) -> str:
         return blake2b(user_id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    def _required(self, ask: Callable[[], Answer]) -> Answer:
+        """Return the server's answer; raise ``BackendAway`` without one."""
+        try:
+            return ask()
+        except redis.RedisError as error:
+            said = masked(str(error), self._url).rstrip(".")
+            raise BackendAway(f"Redis at {self.shown} cannot be reached: {said}.") from None
 
     def _asked(self, ask: Callable[[], Answer]) -> Answer | None:
         """Return the server's answer; None if it does not respond, which is reported once."""
