@@ -190,14 +190,16 @@ class TestErasedValues:
             assert archive.offer(Draft(text=LION), ALICE).decision == "admitted"
 
     def test_a_person_allows_an_erased_value_again(self, archive: ArchivalStore) -> None:
-        """Once allowed it can be told; erased once more, it is barred once more."""
+        """Once allowed it can be told; erased once more, it is barred once more, and counted as barred."""
         archive.bury("alice", [LION])
 
         lifted = archive.allow(LION.upper(), ALICE, reason="it is true after all")
         told = archive.offer(Draft(text=LION), ALICE)
         archive.mark("forget", str(told.id), ALICE)
+        allowed = archive.census().tombstones["erased"]
         archive.bury("alice", [LION])
 
+        assert (allowed, archive.census().tombstones["erased"]) == (0, 1)
         assert ([item.kind for item in lifted], told.decision) == (["erased"], "admitted")
         assert codes(archive.offer(Draft(text=LION), ALICE)) == ["tombstone"]
 

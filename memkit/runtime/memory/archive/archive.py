@@ -463,7 +463,7 @@ class ArchivalStore(ArchiveReader):
                 self._index.begin()
                 change = ArchiveChange(
                     self._index, batch, lambda: self._gate,
-                    clock=self._clock, new_id=new_id, tombstone_key=self._tombstone_key, sealer=self._sealer,
+                    clock=self._clock, new_id=new_id, keys=StoreKeys(self._sealer, self._tombstone_key),
                     asks_always=self.settings.privacy.consent == "always", seen=self._seen,
                 )  # fmt: skip
                 try:

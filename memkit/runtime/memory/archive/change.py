@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 from ..gate.secrets import mask
 from ..index.corpus import consent, core_target
 from ..index.index import Index, WaitingLine
-from ..interface import Decision, Gate, Judgement, Tombstone
+from ..interface import Decision, Gate, Judgement, StoreKeys, Tombstone
 from ..log.log import Batch, linked
 from ..record.lines import (
     EMPTY,
     JSON,
     InvalidRecord,
-    NoSealer,
     NotAllowed,
     Reason,
     RecordNotFound,
     Refused,
-    Sealer,
     encode_line,
     is_sealed,
     kept_time,
@@ -52,7 +50,7 @@ from ..record.record import (
     with_fields,
     worded_anew,
 )
-from .view import ERASED, IndexView, Seen, TombstoneKey, burials, no_key, trusting
+from .view import ERASED, IndexView, Seen, burials
 
 if TYPE_CHECKING:
     from ..lifecycle.consolidation import Compression, Consolidated, ConsolidationPlan, Succession
@@ -84,18 +82,16 @@ class ArchiveChange:
         *,
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
-        tombstone_key: TombstoneKey = no_key,
-        sealer: Sealer | None = None,
-        asks_always: bool = False,
-        seen: Seen = trusting,
+        keys: StoreKeys,
+        asks_always: bool,
+        seen: Seen,
     ) -> None:
         self.events: list[dict[str, object]] = []
         """Events to be reported once they are on disk. They never repeat a refused text."""
         self.index = index
         self._batch = batch
         self._gate = gate
-        self._tombstone_key = tombstone_key
-        self._sealer = sealer or NoSealer()
+        self._keys = keys
         self._asks_always = asks_always
         self._seen = seen
         self._clock = clock
@@ -103,7 +99,7 @@ class ArchiveChange:
         self._view = self._view_without(())
 
     def _view_without(self, ids: Sequence[str]) -> IndexView:
-        return IndexView(self.index, self._clock(), self._tombstone_key, hidden=ids, seen=self._seen)
+        return IndexView(self.index, self._clock(), self._keys.tombstone_key, self._seen, hidden=ids)
 
     def offer(self, draft: Draft, origin: Origin, *, consented: bool) -> Decision:
         """Let the gate judge a draft, carry out its decision, and return the decision."""
@@ -359,7 +355,7 @@ class ArchiveChange:
 
     def bury(self, user_id: str, values: Iterable[str]) -> int:
         """Bar erased values by keyed digests and return their number."""
-        key = self._tombstone_key()
+        key = self._keys.tombstone_key()
         events = list(burials(key, user_id, values, now=self._clock(), new_id=self._new_id))
         for event in events:
             self._write(event.to_data())
@@ -525,7 +521,7 @@ class ArchiveChange:
     def _write(self, data: Mapping[str, JSON], record: Record | None = None) -> None:
         """Stage and index a line; that of a ``record`` may wait to be indexed together with others."""
         data = unplaced(data)
-        kept = self._sealer.seal(data)
+        kept = self._keys.sealer.seal(data)
         name, owner = corpus_of(data), str(data.get("user_id", ""))
         self.index.without_waiting(name)  # everything earlier must be indexed before this line
         chains, writer = self.index.entered.chains, self._batch.writer_in(name)

@@ -748,7 +748,7 @@ class ArchiveReader:
         from .view import IndexView
 
         with self._reading(NOBODY):
-            return IndexView(self._index, self._clock(), self._tombstone_key, seen=self._seen)
+            return IndexView(self._index, self._clock(), self._tombstone_key, self._seen)
 
     @property
     def log(self) -> Log:

@@ -29,10 +29,6 @@ ERASED = "erased"
 """The owner of the lines of keyed tombstones: only the digest knows whose value it was."""
 
 
-def no_key() -> None:
-    """Return no key, for an archive without a key ring."""
-
-
 class Tombstones:
     """The tombstones of an archive, as seen by one offer."""
 
@@ -135,18 +131,12 @@ Seen = Callable[[Record], Record]
 """Returns a record with the taint of its writers, if nobody here trusted them."""
 
 
-def trusting(record: Record) -> Record:
-    """Return a record as it is: every writer is trusted."""
-    return record
-
-
 class IndexView:
     """The archive as seen by one offer: the user's own records and the shared ones."""
 
     def __init__(
-        self, index: Index, now: datetime, tombstone_key: TombstoneKey = no_key, *, hidden: Collection[str] = (),
-        seen: Seen = trusting,
-    ) -> None:  # fmt: skip
+        self, index: Index, now: datetime, tombstone_key: TombstoneKey, seen: Seen, *, hidden: Collection[str] = ()
+    ) -> None:
         self._index = index
         self._now = now
         self._hidden = hidden

@@ -72,6 +72,10 @@ SCHEMA = (
 )
 WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke')) ORDER BY id"""
+BARRED = """SELECT target FROM events WHERE op IN ('tombstone', 'allow') GROUP BY target
+            HAVING max(CASE op WHEN 'tombstone' THEN json_extract(line, '$.at') || id END)
+                   > coalesce(max(CASE op WHEN 'allow' THEN json_extract(line, '$.at') || id END), '')"""
+"""The values that were erased, and not allowed since."""
 REMEMBERED = "(closed_at IS NULL OR closed_at >= ?)"
 """A record retired or superseded too long ago stays in the shards; it is kept here only so that it can return."""
 
@@ -394,8 +398,7 @@ class CorpusIndex:
         """Return how many values are barred here as rejected, and how many as erased."""
         queries = {
             "rejected": "SELECT count(DISTINCT digest) FROM records WHERE tombstone=1",
-            "erased": """SELECT count(DISTINCT target) FROM events WHERE op='tombstone'
-                         AND target NOT IN (SELECT target FROM events WHERE op='allow')""",
+            "erased": f"SELECT count(*) FROM ({BARRED})",
         }
         return {kind: int(self.sql.execute(query).fetchone()[0]) for kind, query in queries.items()}
 
