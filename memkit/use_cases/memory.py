@@ -381,6 +381,8 @@ def write_core(
     if section not in known:
         from memkit.store.schema import suggestion
 
+        if section == "persona":
+            raise UsageError("The persona is a setting: memkit config set persona TEXT.")
         raise UsageError(
             f"{section!r:.60} is not a writable section. Choose from "
             f"{', '.join(known)}.{suggestion(section, [*known])} Others are declared under core.sections in "

@@ -119,6 +119,13 @@ def test_the_audit_log_is_asked_from_a_moment_on(store: Path, capsys: pytest.Cap
     assert run(["audit", "--since", "yesterday", "--store", str(store)]) == 2
 
 
+def test_the_persona_is_set_as_a_setting(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever takes it for a section to write is told the command."""
+    assert run(["core", "set", "persona", "I am kind.", "--user", "ada", "--store", str(store)]) == 2
+
+    assert "memkit config set persona TEXT" in capsys.readouterr().err
+
+
 def test_the_history_of_core_names_section_and_trust(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A version that waits for approval is not shown as if it stood in the prompt."""
     run(["core", "set", "human", "Ada.\nLikes tea.", "--user", "ada", "--store", str(store)])

@@ -341,6 +341,29 @@ def test_a_person_takes_their_memory_along_and_erases_it(served: Served) -> None
     assert "lynx" not in served.client.get("/memory").text
 
 
+def test_an_erasure_names_what_still_quotes_it(served: Served) -> None:
+    """As the command does; it is not said that all is gone."""
+    served.enter()
+    served.add("Ada keeps a lynx in the barn")
+    (served.workspace.root / "notes.txt").write_text("Ada keeps a lynx in the barn, says the neighbour.\n")
+
+    erased = served.do("erase", name="ada").text
+
+    assert "Not gone: 1 trace" in erased and "notes.txt</code>" in erased
+    assert "is erased; what still quotes it is named below" in erased
+
+
+def test_a_way_that_is_not_there_is_said(served: Served) -> None:
+    """Between two names that nothing connects, where there are other relations."""
+    served.enter()
+    served.add("Ada has a sister called Eva")
+    served.add("Bob works for Acme")
+
+    found = served.client.get("/relations?around=Ada&to=Acme").text
+
+    assert "No path leads from one to the other" in found and "tells of a relation yet" not in found
+
+
 def test_a_talk_shows_what_was_recalled_and_kept_beside_each_turn(served: Served) -> None:
     """The same agent; what it kept leads to its record, and the record back to the talk; others' talks are not here."""
     served.enter()

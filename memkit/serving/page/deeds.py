@@ -214,9 +214,11 @@ def _erase(workspace: Workspace, visit: Visit, given: Given) -> Done:
     certificate = done.certificate.read_text("utf-8") if done.certificate else "{}"
     shown = {
         "certificate": json.dumps(json.loads(certificate), indent=1, ensure_ascii=False),
-        "proven": done.proven, "removed": dict(done.removed),
+        "proven": done.proven, "removed": {kind: count for kind, count in done.removed.items() if count},
+        "traces": [(place.place, where) for place in done.scanned for where in place.where],
     }  # fmt: skip
-    return Done(f"Everything about {visit.user} is erased.", "people", shown=shown)
+    left = "; what still quotes it is named below" if done.found else ""
+    return Done(f"Everything that memory held about {visit.user} is erased{left}.", "people", shown=shown)
 
 
 def say(workspace: Workspace, visit: Visit, given: Given, hear: Hear = lambda told: None) -> Done:
