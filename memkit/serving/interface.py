@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memkit.errors import UsageError
+from memkit.errors import StoreNotFound, UsageError
 from memkit.runtime.host.wires import sendable_text
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.record import Origin, encodable
+from memkit.store.layout import MANIFEST
 from memkit.store.tokens import SCOPES
 from memkit.workspace import Workspace
 
@@ -92,6 +93,12 @@ class Answer:
     """The id of what was held back and can be approved."""
     about: str = ""
     """What a person would agree to: the text that would be kept or removed."""
+
+
+def check_store(workspace: Workspace) -> None:
+    """Raise ``StoreNotFound`` if the store was moved or unmounted since it was opened: that is no empty memory."""
+    if not (workspace.root / MANIFEST).is_file():
+        raise StoreNotFound("The store is no longer where this server opened it. Bring it back, or start it elsewhere.")
 
 
 Work = Callable[[Workspace, Caller, Mapping[str, Any], bool], Answer]

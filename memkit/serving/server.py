@@ -31,7 +31,7 @@ from memkit import __version__
 from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.serving.interface import Answer, Caller, Serving, Tool, client_name, with_whole_characters
+from memkit.serving.interface import Answer, Caller, Serving, Tool, check_store, client_name, with_whole_characters
 from memkit.serving.tools import TOOLS, core_text, record_text
 from memkit.skills.sheet import agent_skill, short_description, skill_body
 from memkit.skills.skill import Skill
@@ -365,12 +365,14 @@ class MemoryServer:
         return types.GetPromptResult(description=short_description(skill), messages=[message])
 
     async def _skills(self) -> dict[str, Skill]:
+        check_store(self._workspace)
         return dict(sorted((await self._at_desk(lambda: self._workspace.skills)).items()))
 
     # ------------------------------------------------------------------ internals
 
     def _caller(self, context: Context) -> Caller:
         """Return the caller: the user of the token, else the one that the server was started for."""
+        check_store(self._workspace)
         params = context.session.client_params
         client = client_name(params.client_info.name if params else None)
         token: ServerToken | None = context.request.scope.get(BEARER) if context.request is not None else None

@@ -129,6 +129,36 @@ def test_a_merge_in_progress_is_looked_at(served: Served) -> None:
     assert committed.status_code in (400, 409, 503) and "Traceback" not in committed.text
 
 
+def test_a_store_that_is_moved_away_is_no_empty_one(served: Served) -> None:
+    """It is said everywhere, a probe learns it, nothing is made where it was, and once it is back all is there."""
+    served.enter()
+    served.add("Ada likes tea")
+    root = served.workspace.root
+    aside = root.rename(root.with_name("aside"))
+
+    gone = [served.client.get(address) for address in ("/", "/memory", "/skills", "/people", "/readyz")]
+    gone.append(
+        served.client.post("/do/add", data={"form_key": next(iter(served.site.visits._open.values())).form_key})
+    )
+
+    assert not root.exists()
+    aside.rename(root)
+    assert {answer.status_code for answer in gone} == {503}
+    assert all("no longer where this server opened it" in answer.text for answer in gone)
+    assert "Ada likes tea" in served.client.get("/memory").text
+
+
+def test_policies_that_do_not_load_allow_nothing(served: Served) -> None:
+    """The room says so, also of a call that is tried."""
+    served.enter()
+    (served.workspace.root / "policies" / "bad.yaml").write_text("<<<<<<< ours\nname: bad\n")
+
+    page = served.client.get("/policies?tool=bash&args=%7B%7D&conflicts=1&coverage=1").text
+
+    assert "every call is denied" in page and "everything is allowed" not in page
+    assert "<strong>deny</strong>" in page
+
+
 def test_a_memory_that_is_erased_meanwhile(served: Served) -> None:
     """By a command in another process: whoever browses sees it before or after, and never a trace or half of it."""
     served.enter()

@@ -395,6 +395,24 @@ def mcp_error() -> type[Exception]:
     return MCPError
 
 
+def test_a_store_that_is_moved_away_is_no_empty_one(store: Path, data: Data) -> None:
+    """A client is not told that nothing is remembered, and nothing is made where the store was."""
+    data("memory", "add", "Ada likes tea", "--user", "ada")
+    aside = store.with_name("aside")
+
+    async def look() -> Any:
+        async with stdio_client(store) as client:
+            store.rename(aside)
+            for asked in (client.call_tool("memory_search", {"query": "tea"}), client.list_resources()):
+                with pytest.raises(mcp_error(), match="no longer where this server opened it"):
+                    await asked
+            assert not store.exists()
+            aside.rename(store)
+            return await client.call_tool("memory_search", {"query": "tea"})
+
+    assert "Ada likes tea" in anyio.run(look).content[0].text
+
+
 def test_a_record_is_a_resource(store: Path, data: Data) -> None:
     """A record is read by its id, between marks, and another user's is not there."""
     id = consented(data)

@@ -24,6 +24,7 @@ from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.archive.reader import NOBODY
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.record.lines import ArchiveError, InvalidRecord
+from memkit.serving.interface import check_store
 from memkit.serving.page.deeds import DEEDS, Done, say
 from memkit.serving.page.memory_rooms import picture
 from memkit.serving.page.room import Room
@@ -125,6 +126,7 @@ class Site:
         if room == "healthz":
             return PlainTextResponse("ok\n")
         if room == "readyz":
+            check_store(self.workspace)
             await self._at_desk(lambda: self.workspace.archive.refresh(NOBODY))  # a probe asks about no user
             return PlainTextResponse("ready\n")
         if room == "metrics" and self.metrics:
@@ -132,6 +134,7 @@ class Site:
         visit = self._visit(request)
         if visit is None:
             return self._sign_in(request, ENDED if self._cookie(request) in request.cookies else "")
+        check_store(self.workspace)
         if room not in ROOMS or len(words) > 2:
             raise NotFound("There is no such page.")
         asked = {key: value for key, value in request.query_params.items() if len(value) <= 4000}
@@ -225,6 +228,7 @@ class Site:
         if words == ["leave"]:
             self.visits.leave(request.cookies[self._cookie(request)])
             return RedirectResponse("/", 303)
+        check_store(self.workspace)
         if words == ["export"]:
             return await self._exported(visit)
         if words == ["policies"]:

@@ -60,7 +60,7 @@ def policies(workspace: Workspace, visit: Visit, asked: Asked, name: str | None)
     try:
         found = list_policies(workspace.root)
     except MemkitError as error:
-        return shown | {"fault": str(error)}
+        found, shown["fault"] = [], str(error)
     shown["policies"] = [
         {
             "name": one.name, "text": one.document.text,
@@ -68,12 +68,12 @@ def policies(workspace: Workspace, visit: Visit, asked: Asked, name: str | None)
         }
         for one, _ in found
     ]  # fmt: skip
-    if asked.get("conflicts"):
+    if asked.get("conflicts") and not shown["fault"]:
         from memkit.use_cases.policy_proofs import find_policy_conflicts
 
         found_out = find_policy_conflicts(workspace.root).analysis.conflicts
         shown["conflicts"] = [{"kind": one.kind, "policies": one.policies, "proof": one.proof} for one in found_out]
-    if asked.get("coverage"):
+    if asked.get("coverage") and not shown["fault"]:
         shown["coverage"], shown["astray"] = _coverage(workspace)
     if tool := asked.get("tool", "").strip():
         shown |= {"tool": tool, "args": asked.get("args", "")}
