@@ -648,3 +648,11 @@ def test_what_another_process_writes_during_a_clean_up_stays(
 
         later.join()
         assert counting(here).get_state(config).values["n"] == 6
+
+
+def test_no_spelling_of_a_user_reaches_another_ones_thread(store: Path) -> None:
+    """A line end in a name is a letter of it, and ends nothing."""
+    with MemkitSaver(store, user="ada", consent=True) as saver:
+        counting(saver).invoke({"n": 1, "said": "ok"}, {"configurable": {"thread_id": "x\ny"}})
+        with MemkitSaver(saver.plug.store, user="ada\nx", consent=True) as other:
+            assert other.get_tuple({"configurable": {"thread_id": "y"}}) is None

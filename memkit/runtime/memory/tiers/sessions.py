@@ -308,7 +308,8 @@ def name_digest(name: str) -> str:
 
 def session_digest(user_id: str, session_id: str) -> str:
     """Return the stem of every file of a session; it identifies nobody."""
-    return name_digest(f"{user_id}\n{session_id}")
+    both = f"{user_id}\n{session_id}"
+    return name_digest(both if both.count("\n") == 1 else f"{len(user_id)}\n{both}")  # no line end is of two readings
 
 
 def held_sessions(folder: Path, user_id: str, sealer: Sealer) -> list[tuple[str, dict[str, Any]]]:
