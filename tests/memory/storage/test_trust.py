@@ -189,3 +189,22 @@ def test_shards_in_any_order_give_one_state(tmp_path_factory: pytest.TempPathFac
             states = [store.get(id) for id in ids]
             seen.append([(state.record, state.status, state.closed_at, state.ended) for state in states])
     assert all(states == seen[0] for states in seen)
+
+
+def test_between_the_lines_of_two_users_the_time_decides(tmp_path: Path, open_store: OpenStore) -> None:
+    """Each user's lines are a chain of their own, and where two chains stand in a file is no evidence."""
+    store = open_store(writer="own")
+    id = note(store, "The library opens at nine", scope="shared")
+    store.mark("forget", id, person("bob"))
+    store.mark("restore", id, person("ada"))
+    before = [line for line in store.export("ada") if id in line]
+    store.close()
+    (shard,) = tmp_path.glob("archive/*/own.jsonl")
+    lines = shard.read_bytes().splitlines(keepends=True)
+    shard.write_bytes(b"".join(sorted(lines, key=lambda line: json.loads(line)["user_id"])))
+
+    again = open_store(writer="own")
+
+    assert again.get(id).status == "live"
+    assert [line for line in again.export("ada") if id in line] == before
+    assert again.line_problems() == []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 16
+FORMAT = 17
 NOT_LIVE = "status!='live'"
 """Most records are live, so the index covers the others; SQLite uses it if a query repeats this condition verbatim."""
 SCHEMA = (
@@ -93,7 +93,8 @@ OWN_TABLES = (
 FEW_OF_A_TYPE = 200
 EVENTS_IN_ORDER = """
 SELECT line FROM (
-    SELECT line, about, writer, place, max(_moment(line)) OVER (PARTITION BY about, writer ORDER BY place) AS moment
+    SELECT line, about, writer, place, max(_moment(line)) OVER (
+        PARTITION BY about, writer, json_extract(line, '$.user_id') ORDER BY place) AS moment
     FROM (
         SELECT said.*, CASE
             WHEN coalesce(meant.op, said.op) IN ('core', 'consent') THEN coalesce(meant.op, said.op)

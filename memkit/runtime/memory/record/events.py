@@ -120,12 +120,16 @@ def located(row: tuple[str, str, str]) -> Located:
 
 
 def in_order(located: Iterable[Located]) -> list[Event]:
-    """Return the events by time, never placing a writer's later line before an earlier one."""
-    latest: dict[str, tuple[str, str]] = {}
+    """Return the events by time, never placing a later line of a chain before an earlier one.
+
+    A chain is one writer's about one user. Where two chains stand says nothing: a merge may shuffle their lines, and in
+    a database each has a place of its own.
+    """
+    latest: dict[tuple[str, str], tuple[str, str]] = {}
     keyed = []
     for item in sorted(located, key=lambda item: (item.writer, item.place)):
-        moment = max((item.event.at, item.event.id), latest.get(item.writer, ("", "")))
-        latest[item.writer] = moment
+        chain = item.writer, item.event.user_id
+        moment = latest[chain] = max((item.event.at, item.event.id), latest.get(chain, ("", "")))
         keyed.append((moment, item.event))
     return [event for _, event in sorted(keyed, key=lambda pair: pair[0])]
 
