@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def screen(told: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
         monkeypatch.setenv("PYTHONPATH", str(ROOT))
         child = pexpect.spawn(
             sys.executable, ["-m", "memkit", *words], cwd=str(told), dimensions=(24, columns), encoding="utf-8",
-            timeout=600,
+            timeout=600, env=dict(os.environ),  # readline, which pytest loads, tells children of another width
         )  # fmt: skip
         child.expect(pexpect.EOF)
         child.close()
