@@ -114,6 +114,18 @@ class ArchiveContract:
 
         assert list(second.export("ann")) == lines
 
+    def test_of_what_two_users_did_to_one_record_the_last_holds(self, tmp_path: Path) -> None:
+        """Each user's lines are a chain of their own, in an order of their own."""
+        archive = self.opened(tmp_path / "one")
+        id = str(archive.offer(Draft("Tea is at five", scope="shared"), Origin("person", "ann")).id)
+        archive.mark("forget", id, Origin("person", "bob"))
+        archive.mark("restore", id, Origin("person", "ann"))
+
+        found = archive.get(id)
+
+        assert found is not None
+        assert (found.status, [event["op"] for event in found.history]) == ("live", ["add", "forget", "restore"])
+
     def test_nobody_wrote_a_line_behind_its_back(self, tmp_path: Path) -> None:
         """What was written through the gate is whole and linked."""
         archive = self.opened(tmp_path / "one")

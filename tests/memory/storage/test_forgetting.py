@@ -336,3 +336,19 @@ def test_a_record_merged_on_a_branch_inherits_its_parents_uses() -> None:
 
     assert ForgettingCycle(ForgetSettings(), NOW, uses)._why(merged, None) is None
     assert ForgettingCycle(ForgetSettings(), NOW, {})._why(merged, None) is not None
+
+
+@pytest.mark.parametrize("op", ["confirm", "restore"])
+def test_what_waits_for_a_person_stands_for_nothing(open_store: OpenStore, clock: Clock, op: str) -> None:
+    """A mark made under taint has no effect before a person approved it, on a record's age neither."""
+    store = open_store(None, clock=clock)
+    id = note(store, "Ada likes tea")
+    clock.now += 360 * DAY
+    waits = store.mark(op, id, Origin("agent", "ada", taint=("tool:web",)))
+    clock.now += 10 * DAY
+
+    swept = store.sweep(dry_run=True)
+    store.mark("approve", str(waits), person())
+
+    assert [(due.id, due.rule) for due in swept.retired] == [(id, "age")]
+    assert store.sweep().retired == ()

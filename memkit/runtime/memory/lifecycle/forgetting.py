@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..index.catalogue import Use
 from ..interface import ForgetSettings
+from ..record.events import is_proposal
 from ..record.lines import parse_time
 from ..record.record import Record, replaced_by
 
@@ -135,8 +136,10 @@ class ForgettingCycle:
 def _standing(events: "Iterable[Event]") -> dict[str, StoodFor]:
     """Return, by record, when somebody last stood for it."""
     found: dict[str, StoodFor] = {}
-    for event in events:
-        if event.op not in STANDING:
+    said = [event for event in events if event.op in STANDING]
+    approved = {event.target for event in said if event.op == "approve"}
+    for event in said:
+        if is_proposal(event) and event.id not in approved:
             continue
         before = found.get(event.target)
         at = parse_time(event.at)
