@@ -430,13 +430,18 @@ class ArchiveReader:
 
     def _strangers(self, id: str, user_id: str) -> tuple[str, ...]:
         """Return a line's writers whom nobody here trusted, unless a writer of this clone approved the line."""
-        if self.foreign is None:
+        if self._trusts_all:
             return ()
         with self._reading(user_id):
             return self._strange_writers(id, user_id)
 
+    @property
+    def _trusts_all(self) -> bool:
+        """Return whether no writer can be a stranger: who writes to a server was let in there."""
+        return self.foreign is None or bool(self._log.cache)
+
     def _strange_writers(self, id: str, user_id: str) -> tuple[str, ...]:
-        if self.foreign is None:
+        if self._trusts_all:
             return ()
         catalogue = self._index.entered
         if self._no_strangers is None:
