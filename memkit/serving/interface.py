@@ -146,23 +146,25 @@ class Tool:
         Traceback (most recent call last):
             ...
         memkit.errors.UsageError: why takes no 'user'. It takes id.
+        >>> Tool("first", "", None, {"k": {"type": "integer", "minimum": 1, "maximum": 9}}).checked({"k": 5.0})
+        {'k': 5}
         """
         for name in given:
             if name not in self.arguments:
                 raise UsageError(f"{self.name} takes no {name!r:.60}. It takes {', '.join(self.arguments)}.")
-        for name, schema in self.arguments.items():
-            if name not in given:
-                if name not in self.optional:
-                    raise UsageError(f"{self.name} needs {name}.")
-                continue
-            self._check(name, schema, given[name])
-        return dict(given)
+        if missing := [name for name in self.arguments if name not in given and name not in self.optional]:
+            raise UsageError(f"{self.name} needs {missing[0]}.")
+        return {name: self._checked(name, given[name]) for name in self.arguments if name in given}
 
-    def _check(self, name: str, schema: Mapping[str, Any], value: Any) -> None:
+    def _checked(self, name: str, value: Any) -> Any:
+        schema = self.arguments[name]
         kind = schema["type"]
+        if kind == "integer" and isinstance(value, float) and value.is_integer():
+            value = int(value)  # JSON has one kind of number, and 5.0 is a whole one
         if not isinstance(value, KINDS[kind]) or isinstance(value, bool):
             raise UsageError(f"{name} of {self.name} must be of type {kind}.")
         if kind == "integer" and not schema["minimum"] <= value <= schema["maximum"]:
             raise UsageError(f"{name} of {self.name} must be between {schema['minimum']} and {schema['maximum']}.")
         if kind == "string" and schema.get("minLength") and not str(value).strip():
             raise UsageError(f"{name} of {self.name} is empty.")
+        return value
