@@ -61,10 +61,10 @@ def withheld_note(workspace: Workspace, user: str) -> str:
 
 
 def _search(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
-    report = search_memory(
-        workspace, given["query"], user=caller.user, count=given.get("k"), keeps_words=consented
-    )  # fmt: skip
-    found = [hit_data(hit, workspace.archive.taint_of(hit.record, caller.user)) for hit in report.hits]
+    archive, user = workspace.archive, caller.user
+    report = search_memory(workspace, given["query"], user=user, count=given.get("k"), keeps_words=consented)
+    with archive.asked_about(user):  # one look at the store for all hits
+        found = [hit_data(hit, archive.taint_of(hit.record, user)) for hit in report.hits]
     data = {"results": found, "abstained": report.abstained}
     return Answer(data, fence(report.hits) if report.hits else "Nothing relevant.")
 
