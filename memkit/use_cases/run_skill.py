@@ -84,7 +84,8 @@ def run_skill(
             journal = workspace.skill_runs.begin(skill, user=user, session=agent.setting.session, first=first)
             for number in skipped:
                 journal.step_passed(number, is_done=False)
-            run = _kept_run(workspace, skill, agent, run, _told(follow(agent, steps, first), tell), journal, skipped)
+            told = _told(_journaled(follow(agent, steps, first), journal, agent), tell)
+            run = _kept_run(workspace, skill, agent, run, told, journal, skipped)
     if not request.dry_run:
         _account(workspace, run, user)
     return run
@@ -180,9 +181,9 @@ def _kept_run(
     journal: OpenRun,
     skipped: Sequence[int],
 ) -> SkillRun:
-    """Carry the steps out and record the progress, in the journal and in working memory."""
+    """Carry the steps out and record how the run ended."""
     agent.tasks.start_task(f"skill {skill.name}")
-    run = _finished(skill, run, _journaled(steps, journal, agent), skipped)
+    run = _finished(skill, run, steps, skipped)
     journal.end(run.outcome)
     record = _learned(agent, run, [*skipped, *run.undone])
     if agent.may_remember():
@@ -192,6 +193,7 @@ def _kept_run(
 
 
 def _journaled(steps: Iterator[FollowedStep], journal: OpenRun, agent: ReferenceAgent) -> Iterator[FollowedStep]:
+    """Yield each step once it is recorded, in the journal and in working memory; whoever is told of it may fail."""
     for step in steps:
         completed = step.status in COMPLETED
         if step.status in PASSED:

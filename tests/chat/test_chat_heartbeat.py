@@ -104,6 +104,15 @@ def test_duplicates_are_worth_a_consolidation(beat: Any, workspace: Workspace) -
     assert told["pending"] and "memkit memory consolidate --user ada" in told["text"]
 
 
+def test_a_consolidation_is_told_once_a_day(workspace: Workspace) -> None:
+    """An agent that lives for long does not look through all records with every heartbeat."""
+    agent = open_chat(workspace, Setting("ada", "monday"))
+
+    first, second = (chores(agent.heartbeat().data) for _ in range(2))
+
+    assert "consolidate" in first and "consolidate" not in second
+
+
 def test_a_full_prompt_is_paged_out_ahead_of_need(workspace: Workspace) -> None:
     """Before a turn has to do it; the newest messages stay as they are."""
     agent = open_chat(workspace, Setting("ada", "monday"))

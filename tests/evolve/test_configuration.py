@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import cycle, islice
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memkit.runtime.evolve.configuration import Configurations
 from memkit.runtime.evolve.core import EvolutionarySearcher, EvolveError, SearchSettings
 from memkit.runtime.evolve.interface import NumberOpening, ProposalRequest, ProposedChange
 from memkit.runtime.evolve.island import affordable, cost, lowest_point, probes, solved
@@ -174,3 +176,20 @@ def test_what_is_affordable_fits_the_budget(budget: int) -> None:
 def test_a_surface_without_a_lowest_point_gives_none(matrix: list[list[float]], right: list[float]) -> None:
     """Flat, falling and broken surfaces have nowhere to jump to."""
     assert solved(matrix, right) is None
+
+
+def test_a_models_numbers_are_written_as_the_space_writes_them() -> None:
+    """JSON has one kind of number: 3.0 for a whole number is 3, so that a program can count with it."""
+    species = Configurations({"depth": (1, 10), "size": [8, 16], "rate": (0.0, 1.0)})
+
+    answered = species.applied((2, 8, 0.5), '{"depth": 3.0, "size": 16.0, "rate": 1}')
+
+    assert repr(answered) == "(3, 16, 1.0)"
+
+
+def test_choices_that_are_equal_and_not_the_same_are_told_apart() -> None:
+    """``False`` and ``0`` are two choices, also after a search was resumed."""
+    species, chance = Configurations({"cache": [False, 0]}), Random(1)
+
+    assert repr([species.decoded(species.encoded((one,))) for one in (False, 0)]) == "[(False,), (0,)]"
+    assert repr(species.mutate((False,), chance)) == "(0,)"

@@ -229,3 +229,11 @@ def test_json_on_other_lines_is_no_edit(git: Plumbing) -> None:
     assert merge_content(git, base, spread, theirs, LABELS, python=False).content == theirs
     assert says_the_same(spread, base, python=False) and not says_the_same(changed, base, python=False)
     assert merge_content(git, base, changed, theirs, LABELS, python=False).marked
+
+
+def test_one_for_true_is_an_edit(git: Plumbing) -> None:
+    """They are equal in Python, and different conditions of a policy."""
+    base, own, theirs = b'{"a": 1, "b": 2}\n', b'{"a": true,\n"b": 2}\n', b'{"a": 1, "b": 3}\n'
+
+    assert not says_the_same(own, base, python=False)
+    assert b'"a": true' in merge_content(git, base, own, theirs, LABELS, python=False).content

@@ -214,3 +214,32 @@ def test_an_instruction_that_nothing_was_done_for_is_no_success() -> None:
 
     assert (run.outcome, run.stopped_at, run.reason) == ("failed", "Tidy up", "nothing was done for it")
     assert done == [1]
+
+
+def test_a_task_with_steps_of_one_name_ends_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tells steps apart is the key: a task that is over is not judged again."""
+    ended: list[object] = []
+    monkeypatch.setattr(AgentLoop, "end_task", lambda *given: ended.append(given))
+    steps: list[AnyStep] = [TaskStep("pay", lambda: "paid", key=key) for key in ("rent", "power")]
+
+    for _ in range(3):
+        assert agent_over(tmp_path).run("bills", steps).succeeded
+
+    assert len(ended) == 1
+
+
+def test_a_task_that_got_another_step_is_judged_anew_although_it_was_killed(tmp_path: Path) -> None:
+    """An outcome from before the last step says nothing about it."""
+    steps: list[AnyStep] = [("pack", lambda: "packed"), ("drive", lambda: "driven")]
+    first = agent_over(tmp_path).run("move", steps[:1]).record
+    killed = agent_over(tmp_path)
+    killed.end_task = lambda *_: os._exit(1)  # type: ignore[method-assign]
+    child = os.fork()
+    if not child:
+        killed.run("move", steps)
+    os.waitpid(child, 0)
+
+    second = agent_over(tmp_path).run("move", steps).record
+
+    assert second not in (None, first)
+    assert agent_over(tmp_path).run("move", steps).record == second

@@ -19,7 +19,7 @@ from memkit.cli.main import run
 from memkit.errors import NegativeAnswer
 from memkit.runtime.loop.reply import Host
 from memkit.runtime.memory.log.clone import state_folder
-from memkit.skills.running import RunRequest, follow
+from memkit.skills.running import FollowedStep, RunRequest, follow
 from memkit.skills.skill import load_named_skill
 from memkit.use_cases.run_skill import run_skill
 from memkit.workspace import open_workspace
@@ -378,6 +378,20 @@ def test_prose_is_no_command_for_the_reference_model(store: Path, capsys: pytest
     assert not any(step["tool_calls"] for step in data["steps"])
     with open_workspace(store) as workspace:
         assert workspace.archive.consent("ada") is None
+
+
+def test_a_step_that_could_not_be_told_is_not_repeated(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A reader that went away ends the run; what was done before is in the journal."""
+    write(store, [SEND.format("one"), SEND.format("two")])
+
+    def gone(step: FollowedStep) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        run_skill(open_workspace(store), "greet", RunRequest(), Setting(), tell=gone)
+
+    assert greet(store, capsys, "--resume")["data"]["completed"] == [2]
+    assert sent(store) == ["one", "two"]
 
 
 def test_what_follows_a_failed_step_is_not_even_asked_for() -> None:

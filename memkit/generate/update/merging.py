@@ -169,9 +169,14 @@ def _is_same_json(own: bytes, base: bytes) -> bool:
         return False
     try:
         # If only line ends differ, the merge keeps the owner's.
-        return Wording(own, base, python=False).shown != base and bool(json.loads(own) == json.loads(base))
-    except ValueError:
+        return Wording(own, base, python=False).shown != base and _as_value(own) == _as_value(base)
+    except (ValueError, RecursionError):
         return False
+
+
+def _as_value(text: bytes) -> str:
+    """Return JSON in one spelling; as text, because ``true`` and ``1`` are equal in Python, and not the same."""
+    return json.dumps(json.loads(text), sort_keys=True)
 
 
 def has_marks(content: bytes) -> bool:

@@ -62,8 +62,17 @@ class OneOf:
 
     def varied(self, value: Any, random: Random) -> Any:
         """Return another option, if there is one."""
-        others = [option for option in self.options if option is not value and option != value]
+        others = [option for option in self.options if self.place(option) != self.place(value)]
         return random.choice(others) if others else value
+
+    def place(self, value: Any) -> int:
+        """Return the index of an option; of equal ones, such as ``1`` and ``True``, that of the value's own type."""
+        equal = [index for index, option in enumerate(self.options) if option is value or option == value]
+        return min(equal, key=lambda index: type(self.options[index]) is not type(value))
+
+    def inside(self, value: Any) -> Any:
+        """Return an option as the space writes it."""
+        return self.options[self.place(value)]
 
 
 def read_space(space: Space) -> dict[str, NumberRange | OneOf]:
@@ -103,7 +112,8 @@ class Configurations:
             fits = value in allowed.options if isinstance(allowed, OneOf) else is_score(value)
             if not fits or (isinstance(allowed, NumberRange) and allowed.inside(value) != value):
                 raise EvolveError(f"The seed's {label!r} is {value!r:.60}, which the space does not allow.")
-        return tuple(seed[label] for label in self._names)
+        # As the space writes it: a model may answer 3.0 where whole numbers are allowed.
+        return tuple(allowed.inside(seed[label]) for label, allowed in self._allowed.items())
 
     def first(self, random: Random, count: int) -> list[Values]:
         """Return the seed, if there is one, and random configurations."""
@@ -192,7 +202,7 @@ class Configurations:
     def encoded(self, genome: Values) -> list[float]:
         """Return a number for each name; a choice is its index in the list."""
         pairs = zip(genome, self._allowed.values(), strict=True)
-        return [item.options.index(value) if isinstance(item, OneOf) else value for value, item in pairs]
+        return [item.place(value) if isinstance(item, OneOf) else value for value, item in pairs]
 
     def decoded(self, data: Any) -> Values:
         """Return the values of ``data``."""

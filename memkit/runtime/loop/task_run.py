@@ -132,9 +132,9 @@ class KeptSteps:
         if self._file is not None:
             self._file.close()
 
-    def last(self, operation: str) -> Entry | None:
-        """Return the newest entry of one kind."""
-        return next((entry for entry in reversed(self.entries) if entry["op"] == operation), None)
+    def last(self, *operations: str) -> Entry | None:
+        """Return the newest entry of these kinds."""
+        return next((entry for entry in reversed(self.entries) if entry["op"] in operations), None)
 
     def done(self) -> dict[str, str]:
         """Return the results of the completed steps, by key."""
@@ -164,8 +164,9 @@ def run_task(agent: Worker, kept: KeptSteps, task_id: str, steps: Sequence[AnySt
 def _carried_on(agent: Worker, kept: KeptSteps, task_id: str, steps: list[tuple[str, TaskStep]]) -> TaskRun:
     done = kept.done()
     named = {step.name: done[key] for key, step in steps if key in done}
-    if len(named) == len(steps) and (ended := kept.last("ended")):
-        return TaskRun(task_id, named, "done", record=ended["record"])
+    last = kept.last("done", "ended")
+    if last and last["op"] == "ended" and all(key in done for key, _ in steps):
+        return TaskRun(task_id, named, "done", record=last["record"])
     agent.start_task(task_id)
     for name, result in named.items():
         agent.record_step(name, result)
