@@ -371,8 +371,12 @@ class MemkitSaver(BaseCheckpointSaver[int]):
             lines = changed(before)
             if lines == before:
                 return
+            sealed = [
+                line for line in path.read_bytes().split(b"\n")[:-1] if not any(self._opened(line + b"\n"))
+            ]  # no key is here
             fresh = path.with_suffix(".new")
             with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
+                file.writelines(line + b"\n" for line in sealed)
                 for line in lines:
                     file.write(f"{json.dumps(seal(line), ensure_ascii=False)}\n".encode("utf-8", "surrogatepass"))
                 file.flush()

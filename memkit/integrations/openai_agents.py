@@ -124,7 +124,7 @@ class MemkitSession:
 
     async def clear_session(self) -> None:
         """Remove every item of the session."""
-        await _settled(self._clear)
+        await _settled(lambda: self._remove(None))
 
     async def recall(self, data: CallModelData[Any]) -> ModelInputData:
         """Return the model's input, preceded by the memories that fit the user's last words, as data.
@@ -188,20 +188,23 @@ class MemkitSession:
         return documents.last_name(KIND, self.session_id)
 
     def _pop(self) -> StoredDocument | None:
-        with self.plug.writing():
-            newest = self._newest(1)
-            self._remove(newest)
-        return newest[0] if newest else None
+        removed = self._remove(1)
+        return removed[0] if removed else None
 
-    def _clear(self) -> None:
-        with self.plug.writing():
-            self._remove(self._newest(None))
+    def _remove(self, most: int | None) -> list[StoredDocument]:
+        """Remove the newest items, or all, and return them: whatever is there while nobody else can write."""
+        removed: list[StoredDocument] = []
 
-    def _remove(self, documents: Sequence[StoredDocument]) -> None:
-        self.plug.keep(self._user, [KeptDocument(KIND, self.session_id, one.name, None) for one in documents])
-        numbers = {int(one.name) for one in documents if _said_by_user(value_of(one))}
-        if numbers:
-            self.plug.take_back(self._user, self.session_id, lambda record: record.turn_id in numbers)
+        def deletions() -> Iterator[KeptDocument]:
+            removed.extend(self._newest(most))
+            yield from (KeptDocument(KIND, self.session_id, one.name, None) for one in removed)
+
+        with self.plug.writing():
+            self.plug.keep(self._user, deletions())
+            numbers = {int(one.name) for one in removed if _said_by_user(value_of(one))}
+            if numbers:
+                self.plug.take_back(self._user, self.session_id, lambda record: record.turn_id in numbers)
+        return removed
 
 
 def _said_by_user(item: Any) -> str:

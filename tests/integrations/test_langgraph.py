@@ -27,6 +27,7 @@ from memkit import MemkitError, Refused, StoreNotFound, open_store
 from memkit.cli.main import run
 from memkit.errors import UsageError
 from memkit.integrations.langgraph import MemkitSaver, MemkitStore
+from memkit.privacy.keys import KeyRing
 from memkit.runtime.memory.log.clone import lock_file
 from memkit.runtime.memory.log.shards import locked
 
@@ -648,6 +649,28 @@ def test_what_another_process_writes_during_a_clean_up_stays(
 
         later.join()
         assert counting(here).get_state(config).values["n"] == 6
+
+
+def test_a_clean_up_without_the_key_keeps_what_is_sealed(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be read is not known to be superfluous: it is there again when the key is."""
+    config: Any = {"configurable": {"thread_id": "t"}}
+    memkit(store, capsys, "config", "set", "privacy.seal", "user")
+    with MemkitSaver(store, user="ada", consent=True) as saver:
+        counting(saver).invoke({"n": 1, "said": "sealed"}, config)
+        kept = [one.config for one in saver.list(config)]
+    memkit(store, capsys, "config", "set", "privacy.seal", "off")
+    folder = KeyRing(store).folder
+    assert folder is not None
+    (key,) = (path for path in folder.glob("*.key") if path.name != "store.key")
+    away = key.rename(key.with_suffix(".away"))
+    with MemkitSaver(store, user="ada", consent=True) as saver:
+        counting(saver).invoke({"n": 5, "said": "clear"}, config | {"metadata": {"run_id": "r"}})
+        saver.delete_for_runs(["r"])
+        assert not list(saver.list(config))
+
+    away.rename(key)
+    with MemkitSaver(store, user="ada", consent=True) as saver:
+        assert [one.config for one in saver.list(config)] == kept
 
 
 def test_no_spelling_of_a_user_reaches_another_ones_thread(store: Path) -> None:

@@ -266,3 +266,19 @@ def test_what_another_clone_or_user_wrote_is_not_shown_unasked(store: Path) -> N
     with open_store(store) as memory:
         memory.workspace.archive.foreign = lambda writer: True
         assert session(memory)._known("What is the lynx called?") == ""
+
+
+def test_two_processes_that_take_the_newest_at_once_get_one_each(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which item is the newest is decided while nobody else can take one."""
+    here, there = session(store), session(store)
+    asyncio.run(here.add_items(ITEMS[:3]))
+    keep, taken = here.plug.keep, []
+
+    def later(user: str, documents: Any) -> Any:
+        taken.append(asyncio.run(there.pop_item()))
+        return keep(user, documents)
+
+    monkeypatch.setattr(here.plug, "keep", later)
+
+    assert [asyncio.run(here.pop_item()), *taken] == [ITEMS[1], ITEMS[2]]
+    assert asyncio.run(session(store).get_items()) == ITEMS[:1]
