@@ -43,6 +43,8 @@ MOST_CONNECTIONS = 10
 IDLE_SECONDS = 600.0
 LOOK_SECONDS, REFUSED_SECONDS = 0.05, 1.0
 """How often a waiting caller checks whether the server refused a connection, and for how long that is recent."""
+ADVICE = re.compile(r"\n(?:HINT|Multiple|\s+Is the server running)")
+"""Where a driver's message goes on to what its own user should look at."""
 SILENT = "it does not answer"
 MEANWHILE = "The connection was lost, and another writer wrote meanwhile. Nothing was stored; try again."
 _COMING = re.compile("too many|connection slots|starting up|shutting down|recovery mode|are in use|were closed")
@@ -161,8 +163,7 @@ class PostgresServer:
             raise InvalidRecord(f"PostgreSQL cannot store this: {error.reason}.") from None
 
     def _explained(self, error: psycopg.Error) -> Exception:
-        said = masked(str(error).split("\nHINT")[0].split("\nMultiple")[0], self._url).rstrip(".")
-        said += "" if said.endswith("?") else "."
+        said = masked(ADVICE.split(str(error))[0], self._url).rstrip(".") + "."
         match error:
             case errors.SerializationFailure() | errors.DeadlockDetected():
                 return ConnectionLost(said, may_come=True)
