@@ -13,10 +13,12 @@ import os
 import stat
 import tarfile
 import zipfile
+import zlib
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -188,6 +190,12 @@ def _add(package: Package, path: str, content: bytes, *, executable: bool, depth
         package.fault(path, "This archive cannot be opened here, and was not read.")
 
 
+_DAMAGE = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, ValueError, OSError, RuntimeError,
+)  # fmt: skip
+"""What reading a damaged archive raises."""
+
+
 def _read_archive(package: Package, name: str, content: bytes, above: str, depth: int) -> None:
     try:
         members = _zipped if zipfile.is_zipfile(io.BytesIO(content)) else _tarred
@@ -196,7 +204,7 @@ def _read_archive(package: Package, name: str, content: bytes, above: str, depth
                 package.fault(above + path, f"More than {MOST_FILES:,} files; the rest was not read.")
                 return
             _add(package, above + path, body, executable=bool(mode & 0o111), depth=depth)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, OSError, RuntimeError) as error:
+    except _DAMAGE as error:
         why = str(error).partition("\n")[0].rstrip(".: ") or type(error).__name__
         if not depth:
             told = f"{name} is damaged or not an archive, and cannot be read: {why}."

@@ -328,7 +328,7 @@ def _plan_data(path: Path) -> Any:
     if text.lstrip().startswith("{"):
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{path} is not JSON: {error}") from None
         return data.get("data") or data
     if text.lstrip().startswith(("-", "[", "plan:")):

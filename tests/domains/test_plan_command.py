@@ -204,6 +204,14 @@ def test_a_plan_is_verified_in_every_form_it_is_printed_in(
     assert (code, capsys.readouterr().out.splitlines()[-1]) == (0, "The plan is valid: 2 steps.")
 
 
+def test_a_plan_nested_without_end_is_no_json_to_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a fault of the file, and no bug."""
+    (tmp_path / "found").write_text('{"plan":' * 20_000)
+
+    assert run(["plan", "verify", "--domain", "errands", "--problem", "problem.yaml", "--plan", "found"]) == 2
+    assert "found is not JSON" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("order", [["verify", "--json"], ["--json", "verify"]])
 def test_a_wrong_plan_is_exit_one_with_the_step(
     order: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

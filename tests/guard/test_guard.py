@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import memkit.runtime.guard
+from memkit.runtime.guard.checks import text_of
 from memkit.runtime.guard.core import Guard, PolicySetError, policy_faults
 from memkit.runtime.guard.interface import EFFECTS, contribution, strength
 
@@ -200,6 +202,20 @@ def test_a_command_in_a_form_of_its_own_cannot_be_read(command: object, expected
     match = {"tool_kind": "shell", "args.command": {"shell": {"program": "rm"}}}
 
     assert Guard([policy(match=match)]).decide("bash", {"command": command}, {}).decision == expected
+
+
+def test_lists_in_lists_cost_no_more_than_their_words() -> None:
+    """Quoting the inner ones once more for each level would triple the text with every bracket."""
+    kept: Any = "rm -rf"
+    for _ in range(200):
+        kept = [kept]
+    policy = {
+        "name": "no_rm", "description": "d", "rule": "r", "enforcement": "soft", "effect": "warn",
+        "match": {"tool": "bash", "args.command": {"any": [{"glob": "*rm -rf*"}, {"shell": {"program": "dd"}}]}},
+    }  # fmt: skip
+
+    assert len(text_of(kept) or "") < 20
+    assert Guard([policy]).decide("bash", {"command": kept}, {}).decision == "warn"
 
 
 def test_a_policy_that_is_switched_off_is_neither_applied_nor_advised() -> None:

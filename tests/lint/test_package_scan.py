@@ -8,12 +8,15 @@ import json
 import stat
 import tarfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 from growth import grows_with_its_length
 
 from memkit.cli.main import run
+from memkit.errors import UsageError
 from memkit.lint.families.packages import package_findings
 from memkit.lint.package_scan import scan_package
 from memkit.skills.package import Package, PackageFile, open_package
@@ -290,6 +293,24 @@ def test_a_checkout_is_read_without_its_history(tmp_path: Path) -> None:
     folder = write(tmp_path / "tidy", {**skill("tidy", "Convert."), ".git/config": "[x]\n"})
 
     assert [file.path for file in open_package(folder).files] == ["SKILL.md"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_an_archive_damaged_anywhere_is_said_to_be(tmp_path: Path, method: int) -> None:
+    """Whatever the kind of compression makes of it."""
+    place, chance = tmp_path / "tidy.zip", Random(3)
+    with zipfile.ZipFile(place, "w", method) as archive:
+        for name, content in skill("tidy", "Convert " + "what is there " * 200).items():
+            archive.writestr(f"tidy/{name}", content)
+    whole = place.read_bytes()
+
+    for _ in range(100):
+        damaged = bytearray(whole)
+        for at in chance.sample(range(len(whole)), 3):
+            damaged[at] ^= 0xFF
+        place.write_bytes(damaged)
+        with suppress(UsageError):
+            open_package(place)
 
 
 def test_an_archive_of_ten_thousand_files_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """A model that uses its memory badly: what it may leave behind, and what it is told."""
 
+import json
 from typing import Any
 
 import pytest
@@ -255,6 +256,18 @@ def test_what_may_mean_several_things_is_told_in_a_line(world: World, name: str,
     (call,) = reply.tool_calls
     assert call["error"] and told in str(call["result"]), call
     assert kept(world) == []
+
+
+@pytest.mark.parametrize("spelled", [dict, json.dumps])
+def test_arguments_nested_without_end_are_refused(world: World, spelled: Any) -> None:
+    """What follows a call takes several frames for each level, and must not end the turn."""
+    args: dict[str, Any] = {}
+    for _ in range(600):
+        args = {"text": args}
+
+    reply = world.agent([(INSERT, spelled(args))]).respond("Keep it")
+
+    assert "not a JSON object" in reply.tool_calls[0]["result"]
 
 
 def test_policies_judge_what_is_run(world: World) -> None:

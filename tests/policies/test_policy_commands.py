@@ -244,3 +244,16 @@ def test_check_explains_down_to_the_clause(in_store: Path, capsys: pytest.Captur
     assert (
         "exceptions[0]: Operations in explicitly labelled test environments (context.env is not in [test, ci])" in text
     )
+
+
+def test_check_explains_what_could_not_be_evaluated(in_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Arguments nested too deeply are denied as in a chat, and are no bug."""
+    (in_store / "policies" / "no_keys.yaml").write_text(
+        "name: no_keys\ndescription: Keep keys in.\nrule: Send no keys.\nenforcement: hard\neffect: ask\n"
+        "match: {tool: x, args.path: {regex: secret}}\n"
+    )
+
+    code, answer = ask(capsys, "check", "--tool", "x", "--arg", f"path:={'[' * 400}{']' * 400}")
+
+    assert (code, answer["data"]["decision"]) == (1, "deny")
+    assert answer["data"]["grounds"][0]["text"] == "evaluating it failed: RecursionError"

@@ -207,7 +207,7 @@ def _direct(request: str, tools: Sequence[ToolSpec]) -> RequestedCall | None:
     if given.startswith("{"):
         try:
             args = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return RequestedCall(match["tool"], args) if isinstance(args, dict) else None
     pairs = {name: _unquoted(value) for name, value in PAIR.findall(given)}

@@ -24,7 +24,10 @@ def text_of(value: JSON) -> str | None:
     """Return the text that a string condition examines, or ``None`` if the value has none.
 
     Numbers and booleans read as in JSON, so that a call cannot slip past by changing a type. A list reads as the
-    command line that it would be.
+    command line that it would be, with the words of the lists in it.
+
+    >>> text_of(["rm", ["-r", ["my files"]], 1.0])
+    "rm -r 'my files' 1"
     """
     if isinstance(value, str):
         return value
@@ -33,8 +36,21 @@ def text_of(value: JSON) -> str | None:
     if isinstance(value, (int, float)):
         return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     if isinstance(value, (list, tuple)):
-        return shlex.join(text_of(item) or "" for item in value)
+        return shlex.join(_words_in(value))
     return None
+
+
+def _words_in(listed: Iterable[JSON]) -> Iterator[str]:
+    """Yield the text of every item, at any depth: quoting inner lists once more for each level triples the text."""
+    waiting = [iter(listed)]
+    while waiting:
+        item = next(waiting[-1], waiting)
+        if item is waiting:
+            waiting.pop()
+        elif isinstance(item, (list, tuple)):
+            waiting.append(iter(item))
+        else:
+            yield text_of(item) or ""
 
 
 def shown(text: str | None) -> str:

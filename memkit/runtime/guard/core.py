@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Advice", "Call", "Guard", "GuardError", "MatchedPolicy", "PolicyJudge", "PolicySetError", "Verdict"]
 
-_FAULTS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
+FAULTS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
 """Exceptions that evaluating a condition on hostile input may raise; the guard must answer nevertheless."""
 
 _MAX_KNOWN_TOOLS = 1024
@@ -106,7 +106,7 @@ class Guard:
         for policy, test in self._reaching(tool).those_to_ask(call):
             try:
                 outcome = test(call)
-            except _FAULTS as error:
+            except FAULTS as error:
                 applying.append(_failed(policy, error))
                 continue
             if outcome is not NO:
@@ -164,7 +164,7 @@ class _Reaching(NamedTuple):
             return self.asked
         try:
             places = self.selection.meeting(call)
-        except _FAULTS:  # a failure here recurs in a condition, which handles it
+        except FAULTS:  # a failure here recurs in a condition, which handles it
             places = None
         return self.asked if places is None else [self.asked[place] for place in places]
 
@@ -199,10 +199,15 @@ def _denial(name: str, reason: str) -> Verdict:
 
 
 def _failed(policy: Policy, error: Exception) -> tuple[str, MatchedPolicy]:
-    reason = f"evaluating it failed: {type(error).__name__}"
+    reason = why_failed(error)
     return contribution("deny", policy.enforcement), MatchedPolicy(
         policy.name, "deny", policy.enforcement, False, reason
     )
+
+
+def why_failed(error: Exception) -> str:
+    """Return the reason of a finding about a policy that could not be evaluated."""
+    return f"evaluating it failed: {type(error).__name__}"
 
 
 def _judge(
@@ -221,7 +226,7 @@ def _judge(
     finding = MatchedPolicy(policy.name, effect, policy.enforcement, False, reason)
     try:
         lifted = _lift(policy, call)
-    except _FAULTS as error:
+    except FAULTS as error:
         applying.append(_failed(policy, error))
         return
     if lifted.state:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .checks import Predicate
-from .core import CompiledException, Guard, Policy, compile_policy
+from .core import FAULTS, CompiledException, Guard, Policy, compile_policy, why_failed
 from .interface import JSON, Call, Path, Ternary, Verdict, contribution, spell_path
 from .match import Alternative, Clause, make_clause
 
@@ -28,8 +28,11 @@ class Ground:
 
 def find_grounds(policy: Policy, call: Call) -> list[Ground]:
     """Return the conditions that make a policy match a call, followed by the answers of its exceptions."""
-    met = [ground for alternative in policy.alternatives for ground in _of_alternative(alternative, call)]
-    return [*met, *(_of_exception(exception, call) for exception in policy.exceptions if exception.alternatives)]
+    try:
+        met = [ground for alternative in policy.alternatives for ground in _of_alternative(alternative, call)]
+        return [*met, *(_of_exception(exception, call) for exception in policy.exceptions if exception.alternatives)]
+    except FAULTS as error:  # the guard has met it, too
+        return [Ground(("match",), None, why_failed(error))]
 
 
 def _of_alternative(alternative: Alternative, call: Call) -> Iterator[Ground]:

@@ -169,7 +169,7 @@ def _compiled(path: Path, kind: type) -> Any:
     """Return the content of a file compiled from the store; raise ``CannotServe`` if it is damaged."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CannotServe(f"{path} cannot be used: {error}. Render the project again.") from error
     if not isinstance(content, kind):
         # An empty object in place of the policies would otherwise count as an empty set.
@@ -183,7 +183,7 @@ def _host_context(text: str) -> dict[str, Any]:
         return {}
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CannotServe(f"AGENT_CONTEXT is not JSON: {error}.") from error
     if not isinstance(value, dict):
         raise CannotServe('AGENT_CONTEXT must be a JSON object such as {"env": "test"}.')

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .bound import read_arguments
+from .bound import is_too_deep, read_arguments
 from .interface import (
     CallData,
     Completion,
@@ -135,7 +135,7 @@ def _plain(args: Mapping[str, Any]) -> Mapping[str, Any] | str:
         json.dumps(dict(args))
     except (TypeError, ValueError, RecursionError):
         return NO_JSON
-    return args
+    return NO_JSON if is_too_deep(args) else args
 
 
 def _read(thing: Any, name: str) -> Any:

@@ -82,6 +82,22 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+MOST_NESTED = 64
+"""The deepest nesting of a call's arguments: masking, copying and storing them take several frames for each level."""
+
+
+def is_too_deep(value: JSON) -> bool:
+    """Return whether lists and objects are nested deeper than any tool needs."""
+    level = [value]
+    for _ in range(MOST_NESTED + 1):
+        holders = [one.values() if isinstance(one, Mapping) else one for one in level if isinstance(one, _HOLDERS)]
+        level = [inner for holder in holders for inner in holder]
+    return bool(level)
+
+
+_HOLDERS = (Mapping, list, tuple)
+
+
 def read_arguments(args: Mapping[str, JSON] | str | None) -> dict[str, JSON] | None:
     r"""Return the arguments as a dict, or None when they are no JSON object; JSON has no infinite numbers.
 
@@ -96,7 +112,7 @@ def read_arguments(args: Mapping[str, JSON] | str | None) -> dict[str, JSON] | N
         json.dumps(value, allow_nan=False, ensure_ascii=False, default=str).encode()
     except (TypeError, ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and not is_too_deep(value) else None
 
 
 WRAPPERS = frozenset({"arguments", "args", "input", "parameters", "kwargs"})

@@ -321,7 +321,7 @@ class ConversationMemory:
         """Load what ``export`` returned, or its JSON text, within this conversation's own limits."""
         try:
             given = json.loads(data) if isinstance(data, str) else data
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise LoopError(f"This is not an exported conversation: it is not JSON ({error}).") from error
         if not isinstance(given, dict) or "messages" not in given:
             raise LoopError("This is not an exported conversation: it has no list 'messages'.")

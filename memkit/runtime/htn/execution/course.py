@@ -136,7 +136,7 @@ def read_entries(path: Path) -> list[Entry]:
     for number, line in enumerate(lines[:-1], 1):  # what follows the last line end is truncated or empty
         try:
             entry = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             entry = None
         if not isinstance(entry, dict) or not isinstance(entry.get("event"), str):
             raise PlanJournalError(f"{path}:{number} is damaged, so it is unknown which steps were done.")
