@@ -436,7 +436,9 @@ def usage_line(error: click.UsageError) -> str:
     if unknown and error.ctx is not None:
         from memkit.cli.other_words import meant_by
 
-        takes_words = any(isinstance(param, click.Argument) for param in error.ctx.command.params)
-        way = " Put several words in quotes." if takes_words else " This command takes options only."
+        arguments = [param for param in error.ctx.command.params if isinstance(param, click.Argument)]
+        taken = " and ".join([*(param.make_metavar(error.ctx) for param in arguments), "options"])
+        unquoted = arguments and (" arguments" in said or len(unknown) < 2)
+        way = " Put several words in quotes." if unquoted else f" This command takes {taken} only."
         said += meant_by(error.ctx, unknown) or (way if extra else "")
     return said + (f" Try '{error.ctx.command_path} --help'." if error.ctx is not None else "")

@@ -19,6 +19,7 @@ from memkit.generate.manifest import MANIFEST, Manifest, ProjectFault, Runtime
 from memkit.generate.quoting import QUOTING
 from memkit.generate.runtime_wheel import PACKAGE, digest_of_wheel
 from memkit.generate.targets import files_of
+from memkit.runtime.host.terminal import shell_word
 
 _SCRATCH = ".memkit-gen-"
 
@@ -151,6 +152,12 @@ def _put_in_place(project: Path, out: Path) -> None:
 
 def _refuse_unless_free(out: Path) -> None:
     if out.is_dir():
+        if (out / MANIFEST).is_file():
+            raise UsageError(
+                f"{out} is already a project. "
+                f"To bring it up to date: memkit update {shell_word(os.path.relpath(out))}. "
+                "To render a new one, give --out another folder. Nothing was changed."
+            )
         if any(out.iterdir()):
             raise UsageError(f"{out} is not empty. Give --out another folder, or remove this one. Nothing was changed.")
     elif os.path.lexists(out):

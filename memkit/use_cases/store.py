@@ -102,10 +102,12 @@ def make_store(
     git = Git(existing)
     outer = git.top()
     if outer is not None and outer.resolve() != root.resolve() and not adopt:
-        beside = shell_word(os.path.relpath(outer.resolve().parent / (root.name or "memory")))
+        beside = outer.resolve().parent / (root.name or "memory")
+        while beside.exists():  # a folder named like its repository would be offered the repository itself
+            beside = beside.with_name(f"{beside.name}-memory")
         raise UsageError(
             f"{folder} is inside the git repository {outer}. Use --adopt to make the store part of it, or a folder "
-            f"outside: memkit init {beside}"
+            f"outside: memkit init {shell_word(os.path.relpath(beside))}"
         )
     place = "." if outer is None else os.path.relpath(root.resolve(), outer.resolve())
     root = root if place == "." else root.resolve()

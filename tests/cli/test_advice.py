@@ -35,6 +35,11 @@ def memkit(store: Path, capsys: pytest.CaptureFixture[str]) -> Reader:
     ("arguments", "said"),
     [
         (("skill", "new", "greet", "guests"), "Got unexpected extra argument (guests). Put several words in"),
+        (("memory", "update", "01", "Ada likes tea"), "(Ada likes tea). This command takes ID and options only. Try"),
+        (
+            ("policy", "rollback", "a", "0.1.0", "x y"),
+            "takes NAME and VERSION and options only.",
+        ),
         (("consent", "grant", "ada"), "Got unexpected extra argument (ada). This command takes options only. Try"),
         (("memory", "add", "x", "--confidence", "high"), "'--confidence': 'high' is not a number. Try"),
         (("memory", "search", "x", "-k", "many"), "'-k': 'many' is not a whole number. Try"),

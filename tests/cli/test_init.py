@@ -103,6 +103,19 @@ def test_inside_another_repository_it_asks_for_adopt(store: Path, capsys: pytest
     assert not (store / "inner").exists()
 
 
+@pytest.mark.parametrize("name", ["store", "inner"])
+def test_the_folder_that_it_offers_instead_is_free(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Typed again inside the new store, the command is not offered that store."""
+    (store.parent / "inner").mkdir()
+    monkeypatch.chdir(store)
+    assert run(["init", name.replace("store", store.name)]) == 2
+
+    offered = capsys.readouterr().err.strip().split("memkit init ")[1]
+    assert run(["init", offered]) == 0
+
+
 def test_without_an_identity_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

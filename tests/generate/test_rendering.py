@@ -127,6 +127,15 @@ def test_a_taken_place_is_refused_and_left_alone(starters: Path, tmp_path: Path)
     assert tree(full) == {"mine.txt": b"mine"} and file.read_text() == "mine" and link.is_symlink()
 
 
+def test_a_project_is_to_be_updated_not_removed(starters: Path, tmp_path: Path) -> None:
+    """The message names the command that somebody who renders a project a second time looks for."""
+    place = tmp_path / "my agent"
+    project(starters, "react", place)
+
+    with pytest.raises(UsageError, match=r"already a project\. To bring it up to date: memkit update '\S+my agent'\."):
+        project(starters, "react", place)
+
+
 def test_an_empty_folder_is_used(starters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when it is the one that the caller stands in, which stays the same folder."""
     here = tmp_path / "here"

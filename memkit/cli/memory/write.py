@@ -223,7 +223,7 @@ def update(
     reason: str,
     **fields: Any,
 ) -> None:
-    """Change the tags, confidence, importance or validity of record ID."""
+    """Change the tags, confidence, importance or validity of record ID; for its text see memory supersede."""
     from memkit.use_cases.recall import find_record
 
     changes = {"tags": list(tags) or None, **fields}
