@@ -93,6 +93,8 @@ class _Checker:
             raise ValueError(f"The schema keywords {sorted(unknown)} are not supported.")
         for keyword in (known for known in _VALUES if known in schema):
             message = _VALUES[keyword](data, schema[keyword])
+            if message and keyword == "pattern" and "title" in schema:  # words, where the schema has some
+                message = f"is {_short(data)}, not {schema['title']}."
             if message:
                 yield SchemaFinding("value", path, f"{_subject(path)} {message}")
         for branches in (schema[keyword] for keyword in ("anyOf", "oneOf") if keyword in schema):

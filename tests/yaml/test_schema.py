@@ -34,6 +34,12 @@ def messages(data: Any, schema: dict[str, Any]) -> list[str]:
         ({"enum": [1]}, 1, True, "The file must be 1."),
         ({"const": "x"}, "x", "y", "The file must be 'x'."),
         ({"pattern": "^[a-z]+$"}, "abc", "abc\n", "The file is 'abc\\n', which does not match ^[a-z]+$."),
+        (
+            {"pattern": "^[0-9]+d$", "title": "a number and d"},
+            "5d",
+            "5 days",
+            "The file is '5 days', not a number and d.",
+        ),
         ({"minLength": 1}, "a", "", "The file must not be empty."),
         ({"maxLength": 2}, "ab", "abc", "The file must have at most 2 characters, but has 3."),
         ({"minItems": 2}, [1, 2], [1], "The file must have at least 2 items, but has 1."),
