@@ -79,6 +79,8 @@ def test_folding_knows_every_character_that_is_a_letter_of_ascii_in_another_case
     odd = [char for char in map(chr, range(128, sys.maxunicode + 1)) if _ascii_letter(char)]
 
     assert [folded(char) for char in odd] == [_ascii_letter(char) for char in odd]
+    assert set(re.findall("[a-z]", "".join(map(chr, range(128, sys.maxunicode + 1))), re.IGNORECASE)) == {*odd, "İ"}
+    assert folded("İ") == "i"
     assert folded("ÄpfelK") == "Äpfelk"
 
 

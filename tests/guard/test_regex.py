@@ -57,6 +57,15 @@ def test_it_finds_what_python_finds(pattern: str, text: str, flags: str) -> None
     assert search(compile_regex(flags + pattern), text) == bool(re.search(flags + pattern, text))
 
 
+@pytest.mark.parametrize("pattern", ["secret", "[a-z]", "[A-Z]", "[^a-z]", "[^A-Z]", "i", "µ", "[α-ω]", "[^α-ω]", "ς"])
+def test_a_letter_has_the_cases_that_python_knows(pattern: str) -> None:
+    """``ſ`` is an s, and ``ß`` is no S: what a policy catches depends on it."""
+    automaton = compile_regex(f"(?i){pattern}")
+
+    for text in ("ſecret", *"ſıİKßﬁŉςΣσµμϐͅᾳᾼiIkK1é"):
+        assert search(automaton, text) == bool(re.search(pattern, text, re.IGNORECASE)), text
+
+
 @pytest.mark.parametrize(
     "pattern", [r"(a+)+$", r"(a|a)*$", r"(a|aa)+$", r"(.*)*x", r"(\w+\s?)*$", r"a{1,50}a{1,50}a{50}$"]
 )

@@ -36,6 +36,7 @@ from memkit.runtime.htn.core import (
     parse_condition,
     parse_effect,
     parse_number,
+    parse_term,
     read_plan,
     verify,
 )
@@ -418,3 +419,8 @@ def test_values_are_given_in_every_form_of_a_state() -> None:
         assert (problem.state, problem.numbers) == ((("at", "home"),), numbers)
     with pytest.raises(ProblemError, match="'much', which is not a number"):
         planner.problem("wait", {"fuel": {"v": "much"}})
+
+
+def test_a_name_in_quotes_may_hold_a_tab() -> None:
+    """What is between quotes is the name, whatever an editor made of it."""
+    assert parse_term('go "New\tYork" home') == ("go", "New\tYork", "home")

@@ -309,8 +309,8 @@ def telling(needs: Needs) -> int:
     return min((_RARITY.get(need.kind) or len(need.text) for need in needs), default=0)
 
 
-_ODD = {0x131: "i", 0x17F: "s", 0x212A: "k"}
-"""The non-ASCII characters that ``lower`` or ``upper`` maps to an ASCII letter."""
+_ODD = {0x130: "i", 0x131: "i", 0x17F: "s", 0x212A: "k"}
+"""The non-ASCII characters that are an ASCII letter in another case."""
 _FOLDS = {**{code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)}, **_ODD}
 
 

@@ -6,6 +6,7 @@ the pattern. Constructs that exist in Python's ``re`` mean the same here.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -40,8 +41,13 @@ class Chars(NamedTuple):
 
     def holds(self, char: str) -> bool:
         """Return whether the set contains ``char``."""
-        found = self._lists(char) or (self.fold and (self._lists(char.lower()) or self._lists(char.upper())))
+        found = self._lists(char) or (self.fold and self._lists_in_another_case(char))
         return found != self.negated
+
+    def _lists_in_another_case(self, char: str) -> bool:
+        if char.isascii() and all(high.isascii() for _, high in self.ranges):
+            return self._lists(char.lower()) or self._lists(char.upper())
+        return _in_any_case(self).match(char) is not None
 
     def _lists(self, char: str) -> bool:
         return any(low <= char <= high for low, high in self.ranges) or any(in_class(c, char) for c in self.classes)
@@ -75,6 +81,13 @@ class Repeat(NamedTuple):
 
 Node = Chars | Anchor | Sequence | Alternation | Repeat
 """Distinguished by class, never compared: as tuples, a sequence and an alternation of the same parts are equal."""
+
+
+@lru_cache(maxsize=4096)
+def _in_any_case(chars: Chars) -> re.Pattern[str]:
+    """Return Python's pattern for a set, not negated: its cases are neither ``lower`` nor ``upper`` (``ſ`` is an s)."""
+    listed = "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in chars.ranges)
+    return re.compile(f"[{listed}{''.join(map(chr(92).__add__, chars.classes))}]", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)

@@ -229,7 +229,7 @@ def _short(value: object) -> str:
 
 def tokens(text: str) -> list[str]:
     """Return the words of a text; a word in double quotes may contain spaces."""
-    return [json.loads(word) if _is_quoted(word) else word for word in _TOKEN.findall(text)]
+    return [json.loads(word, strict=False) if _is_quoted(word) else word for word in _TOKEN.findall(text)]
 
 
 def _is_quoted(word: str) -> bool:
