@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memkit.errors import NotFound, UsageError
 from memkit.resources import resource
-from memkit.store.layout import NAME, Kind, checked_name, parsed, require_inside
+from memkit.store.layout import NAME, Kind, checked_name, entries_of, parsed, require_inside
 
 if TYPE_CHECKING:
     from memkit.runtime.htn.language.domain import Domain, Problem
@@ -204,7 +204,7 @@ def problem_files(root: Path, domain: str) -> list[Path]:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES and not path.name.startswith("."))
+    return [path for path in entries_of(folder) if path.suffix in SUFFIXES and not path.name.startswith(".")]
 
 
 def load_problem(path: Path, domain: Domain, *, name: str | None = None) -> Problem:

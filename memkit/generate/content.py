@@ -17,7 +17,7 @@ from memkit.resources import resource
 from memkit.skills.sheet import agent_skill
 from memkit.skills.skill import load_skill
 from memkit.store.config import DEFAULTS, flat, load_settings, tree
-from memkit.store.layout import require_inside
+from memkit.store.layout import entries_of, require_inside
 from memkit.store.schema import check, load_schema
 from memkit.store.yaml import load_yaml
 
@@ -100,7 +100,7 @@ def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
     require_own(root / POLICIES)
     # The environment of the person who renders must not end up in a project that others run.
     settings = tree({setting.key: setting.value for setting in load_settings(root, {})})
-    paths = {path.stem: path for path in (root / "skills").glob("*.yaml")}
+    paths = {path.stem: path for path in entries_of(root / "skills") if path.suffix == ".yaml"}
     for path in paths.values():
         require_inside(root, path, f"skills/{path.name}")
     paths |= {name: resource("skills") / f"{name}.yaml" for name in wired if name not in paths}
@@ -127,7 +127,7 @@ def _sheet(path: Path) -> SkillSheet:
 
 def _checked(folder: Path, schema: str) -> Iterator[dict[str, Any]]:
     """Yield the data of every file in ``folder``, with schema and name checked as everywhere."""
-    for path in sorted(folder.glob("*.yaml")):
+    for path in (path for path in entries_of(folder) if path.suffix == ".yaml"):
         require_inside(folder.parent, path, f"{folder.name}/{path.name}")
         document = load_yaml(path, name=f"{folder.name}/{path.name}")
         for finding in check(document.data, load_schema(schema)):

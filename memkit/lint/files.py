@@ -21,7 +21,7 @@ def sources_of_store(root: Path) -> Iterator[SourceFile]:
     """Yield every file of the store at ``root`` that has rules, sorted by path."""
     yield SourceFile(root / MANIFEST, "manifest", root)
     for folder in ("archive", "domains", "policies", "skills"):
-        for path in sorted((root / folder).rglob("*")):
+        for path in _everything_in(root / folder):
             source = source_at(path, root)
             if source is not None:
                 yield source
@@ -101,11 +101,19 @@ def _real(root: Path) -> str:
 
 
 def _below(path: Path, root: Path) -> Iterator[SourceFile]:
-    inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+    inside = _everything_in(path) if path.is_dir() else [path]
     for each in inside:
         source = source_at(each, root)
         if source is not None:
             yield source
+
+
+def _everything_in(folder: Path) -> list[Path]:
+    def refuse(error: OSError) -> None:
+        raise StoreFault(f"{error.filename} cannot be read: {error.strerror}.") from error
+
+    walked = os.walk(folder, onerror=refuse) if folder.exists() else ()
+    return sorted(Path(parent, name) for parent, folders, files in walked for name in (*folders, *files))
 
 
 @contextmanager

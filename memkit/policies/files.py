@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.guard.interface import JSON, Advice, PolicySetError, Verdict
-from memkit.store.layout import NAME, Kind, parsed, require_inside
+from memkit.store.layout import NAME, Kind, entries_of, parsed, require_inside
 
 if TYPE_CHECKING:
     from memkit.runtime.guard.core import Guard
@@ -71,12 +71,7 @@ def load_policies(folder: Path) -> list[PolicyFile]:
 
 def policy_paths(folder: Path) -> list[Path]:
     """Return the policy files in ``folder``; raise ``UsageError`` if there can be none, or they are elsewhere."""
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".yaml" and not path.name.startswith("."))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be read: {error.strerror or error}.", path=str(folder)) from error
+    paths = [path for path in entries_of(folder) if path.suffix == ".yaml" and not path.name.startswith(".")]
     for path in paths:
         require_inside(folder.parent, path, f"{FOLDER}/{path.name}")
     return paths

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import NotFound, UsageError
 from memkit.runtime.host.terminal import harmless
-from memkit.store.layout import NAME, Kind, checked_name, parsed, require_inside
+from memkit.store.layout import NAME, Kind, checked_name, entries_of, parsed, require_inside
 from memkit.store.word_search import ranked
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _data(path: Path, name: str | None) -> Any:
 
 def load_skills(root: Path) -> dict[str, Skill]:
     """Return every skill of the store at ``root`` by name, or raise for the first broken file."""
-    paths = {path.stem: path for path in sorted((root / FOLDER).glob("*.yaml"))}
+    paths = {path.stem: path for path in entries_of(root / FOLDER) if path.suffix == ".yaml"}
     for path in paths.values():
         require_inside(root, path, f"{FOLDER}/{path.name}")
     found = parsed(root, FOLDER, paths, lambda name: _data(paths[name], f"{FOLDER}/{paths[name].name}"))
@@ -121,7 +121,7 @@ def load_named_skill(root: Path, name: str) -> Skill:
     """
     path = root / FOLDER / f"{checked_name(name, 'skill')}.yaml"
     if not os.path.lexists(path):
-        known = [other.stem for other in (root / FOLDER).glob("*.yaml")]
+        known = [other.stem for other in entries_of(root / FOLDER) if other.suffix == ".yaml"]
         from memkit.store.schema import suggestion
 
         near = suggestion(name, known) or " 'memkit skill list' lists all."

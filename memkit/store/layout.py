@@ -83,6 +83,16 @@ def require_inside(root: Path, path: Path, shown: str) -> None:
         ) from error
 
 
+def entries_of(folder: Path) -> list[Path]:
+    """Return what is in a folder, by name; ``UsageError`` if it cannot be read, which is not the same as empty."""
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror or error}.", path=str(folder)) from error
+
+
 def require_writable_inside(root: Path, path: Path) -> None:
     """Raise ``StoreFault`` if a file to be written below ``root`` would end up outside it, through a link.
 

@@ -237,3 +237,19 @@ def test_an_answer_that_does_not_fit_is_told(
 
     assert code == 2 and ("Did you mean 'model'" in said) is (text == "modle=x")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("folder", ["policies", "skills", "domains"])
+def test_a_folder_that_cannot_be_read_is_not_an_empty_one(starters: Path, tmp_path: Path, folder: str) -> None:
+    """A project without the store's policies would allow everything, and a clean lint would hide it."""
+    powerless = POWERLESS if os.geteuid() == 0 else []
+    (starters / folder).chmod(0)
+
+    rendered = ended([*powerless, *GEN, "--store", str(starters), "--out", str(tmp_path / "agent")])
+    linted = ended([*powerless, sys.executable, "-m", "memkit", "lint", "--store", str(starters)])
+    (starters / folder).chmod(0o755)
+
+    assert (rendered.returncode, linted.returncode) == (2, 3), (rendered.stderr, linted.stdout)
+    assert rendered.stderr == f"memkit: {starters / folder} cannot be read: Permission denied.\n"
+    assert linted.stderr == f"memkit: {starters / folder} cannot be read: Permission denied.\n"
+    assert not (tmp_path / "agent").exists()
