@@ -424,3 +424,10 @@ def test_values_are_given_in_every_form_of_a_state() -> None:
 def test_a_name_in_quotes_may_hold_a_tab() -> None:
     """What is between quotes is the name, whatever an editor made of it."""
     assert parse_term('go "New\tYork" home') == ("go", "New\tYork", "home")
+
+
+@pytest.mark.parametrize("given", ["?to", 1.5, ["?to"]])
+def test_arguments_without_names_are_said(given: Any) -> None:
+    """They are a fault of the domain, with its place."""
+    with pytest.raises(DomainError, match="Name each"):
+        Domain.from_data({"name": "d", "operators": [{"name": "send ?to", "tool": "outbox", "arguments": given}]})

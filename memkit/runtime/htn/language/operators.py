@@ -295,6 +295,8 @@ def _facts(value: object) -> tuple[Term, ...]:
 
 
 def _arguments(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    if not isinstance(given, Mapping):
+        raise DomainError(f"The arguments are {given!r:.60}. Name each: {{to: '?to'}}.")
     for name, text in given.items():
         if not isinstance(name, str) or not isinstance(text, str):
             raise DomainError(f"The argument {name} is {text!r}. Write a text, such as '?to' or 'Parcel for ?to'.")
