@@ -430,4 +430,4 @@ def test_a_name_in_quotes_may_hold_a_tab() -> None:
 def test_arguments_without_names_are_said(given: Any) -> None:
     """They are a fault of the domain, with its place."""
     with pytest.raises(DomainError, match="Name each"):
-        Domain.from_data({"name": "d", "operators": [{"name": "send ?to", "tool": "outbox", "arguments": given}]})
+        Domain.from_data({"name": "d", "operators": [{"name": "send", "parameters": "?to", "arguments": given}]})
