@@ -586,8 +586,9 @@ class ArchiveReader:
             return [one for one in found if user_id in (None, one.user_id) and not self._is_of_strangers(one)]
 
     def _is_of_strangers(self, question: "OpenQuestion") -> bool:
-        """Return whether a contradiction is only one with what a tainted record says."""
-        return question.kind == "contradiction" and any(self._strangers(id, question.user_id) for id in question.ids)
+        """Return whether a contradiction is only one of a known record with what a tainted record says."""
+        strange = [bool(self._strangers(id, question.user_id)) for id in question.ids]
+        return question.kind == "contradiction" and any(strange) and not all(strange)
 
     def waiting(self, *, user_id: str | None = None) -> "list[Waiting]":
         """Return what waits for a person: records, edits of core memory, and what an agent wanted done under taint."""
