@@ -583,12 +583,7 @@ class ArchiveReader:
             from ..lifecycle.questions import open_questions
 
             found = open_questions(self._index, names, self._clock(), most)
-            return [one for one in found if user_id in (None, one.user_id) and not self._is_of_strangers(one)]
-
-    def _is_of_strangers(self, question: "OpenQuestion") -> bool:
-        """Return whether a contradiction is only one of a known record with what a tainted record says."""
-        strange = [bool(self._strangers(id, question.user_id)) for id in question.ids]
-        return question.kind == "contradiction" and any(strange) and not all(strange)
+            return [one for one in found if user_id in (None, one.user_id)]
 
     def waiting(self, *, user_id: str | None = None) -> "list[Waiting]":
         """Return what waits for a person: records, edits of core memory, and what an agent wanted done under taint."""
