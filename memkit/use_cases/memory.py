@@ -267,7 +267,9 @@ def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
         record = stored.record
         return stored.status == "rejected" and workspace.archive.view.is_tombstoned(record.user_id, record.text)
     if op == "approve":
-        return stored.status == "live" and stored.record.trust == "verified" and not stored.record.taint
+        record = stored.record
+        is_clean = not workspace.archive.taint_of(record, record.user_id)
+        return stored.status == "live" and record.trust == "verified" and is_clean
     return op == "forget" and stored.status == "retired"
 
 

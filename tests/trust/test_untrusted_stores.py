@@ -393,3 +393,23 @@ def test_names_of_things_cannot_write_on_the_terminal(foreign: Path, capsys: pyt
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
     assert "\nTrusted: nothing" not in shown
+
+
+def test_a_person_approves_one_record_of_another_clone(store: Path, ask: Ask, tmp_path: Path) -> None:
+    """Verified there is not vouched for here: approving it lifts its taint, and nothing else becomes clean."""
+    for text in ("Ada lives in Porto", "Ada rows"):
+        ask("memory", "add", text, "--user", "ada", "--store", str(store))
+    commit(store, "Remember")
+    git(tmp_path, "clone", "-q", str(store), str(tmp_path / "clone"))
+    here = ("--user", "ada", "--store", str(tmp_path / "clone"))
+
+    def taints() -> dict[str, list[str]]:
+        found = ask("memory", "search", "Ada lives, Ada rows", *here)["data"]["results"]
+        return {hit["text"]: [origin.partition(":")[0] for origin in hit["taint"]] for hit in found}
+
+    assert taints() == {"Ada lives in Porto": ["writer"], "Ada rows": ["writer"]}
+    (id,) = (one["id"] for one in ask("memory", "list", *here)["data"]["records"] if "Porto" in one["text"])
+
+    ask("memory", "approve", id, *here)
+
+    assert taints() == {"Ada lives in Porto": [], "Ada rows": ["writer"]}
