@@ -49,7 +49,7 @@ def read_claude_export(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
                 continue
             said = {"session_id": conversation.get("uuid"), "created_at": message.get("created_at")}
             address = f"claude.ai:{conversation.get('uuid')}#{message.get('uuid')}"
-            text = str(message.get("text") or "")
+            text = str(message.get("text") or "") or _text_blocks(message.get("content"))
             secret += _untaken_secrets(text)
             for memory in _stated(text, said, address):
                 place += 1
@@ -57,6 +57,13 @@ def read_claude_export(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
     yield from _left(answered, secret)
     if source.path is not None and (source.path / MEMORIES).is_file():
         yield Passed(MEMORIES, "It is Claude's own summary. Read it, and import what is true with --format text.")
+
+
+def _text_blocks(content: Any) -> str:
+    """Return what a message says in blocks, which some exports have in place of its text."""
+    blocks = content if isinstance(content, list) else ()
+    told = (_at(block, "text") for block in blocks if _at(block, "type") == "text")
+    return "\n".join(text for text in told if isinstance(text, str))
 
 
 def _conversations(source: ImportSource, key: str) -> Iterator[Mapping[str, Any]]:

@@ -431,13 +431,16 @@ def test_a_claude_export_gives_what_the_user_stated(tmp_path: Path) -> None:
     """What Claude remembers itself is named, and left to a person to read."""
     said = {"uuid": "m1", "sender": "human", "text": "My dog is called Rex.", "created_at": "2025-05-01T10:00:00Z"}
     answered = {"uuid": "m2", "sender": "assistant", "text": "I like Rex."}
-    exported = [{"uuid": "c1", "name": "Dogs", "chat_messages": [said, answered]}]
+    blocks = [{"type": "text", "text": "My cat is called Ada."}, {"type": "image", "text": 1}, "?"]
+    in_blocks = {"uuid": "m3", "sender": "human", "text": "", "content": blocks}
+    exported = [{"uuid": "c1", "name": "Dogs", "chat_messages": [said, answered, in_blocks]}]
     (tmp_path / "conversations.json").write_text(json.dumps(exported), encoding="utf-8")
     (tmp_path / "memories.json").write_text("[]", encoding="utf-8")
 
     assert format_of(ImportSource(str(tmp_path), tmp_path)) == "claude-export"
     found, _, passed = read(tmp_path, "claude-export", user="ada")
-    assert [(one.draft.text, one.draft.extra["session_id"]) for one in found] == [("My dog is called Rex", "c1")]
+    told = [(one.draft.text, one.draft.extra["session_id"]) for one in found]
+    assert told == [("My dog is called Rex", "c1"), ("My cat is called Ada", "c1")]
     assert [one.what for one in passed] == ["message", "memories.json"]
 
 
