@@ -125,13 +125,14 @@ class NearestIndex:
             first, *others = (one.record for one in corpus.found([int(held.documents[0]), *beside]))
             near = shared.nearest(self._model, first, vector, limit, [record.id for record in others])
             return {one.document: near[one.record.id] for one in corpus.with_ids(list(near))}
-        angles = held.rows @ vector
-        places = numpy.arange(len(angles))
-        if limit < len(angles):
-            places = numpy.argpartition(-angles, limit)[:limit]
-        wanted = numpy.isin(held.documents, list(beside)) if beside else numpy.zeros(len(angles), dtype=bool)
-        wanted[places] = True
-        return dict(zip(held.documents[wanted].tolist(), angles[wanted].tolist(), strict=True))
+        wanted = numpy.isin(held.documents, list(beside)) if beside else numpy.zeros(len(held.documents), dtype=bool)
+        if limit:
+            angles = held.rows @ vector
+            wanted[numpy.argpartition(-angles, limit)[:limit] if limit < len(angles) else slice(None)] = True
+            cosines = angles[wanted]
+        else:
+            cosines = held.rows[wanted] @ vector
+        return dict(zip(held.documents[wanted].tolist(), cosines.tolist(), strict=True))
 
     def _vector(self, query: str) -> Any:
         """Return the vector of a question, cached while each corpus is searched in turn."""
