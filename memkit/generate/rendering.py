@@ -154,7 +154,7 @@ def _refuse_unless_free(out: Path) -> None:
     if out.is_dir():
         if (out / MANIFEST).is_file():
             raise UsageError(
-                f"{out} is already a project. "
+                f"{out} is not empty: it is already a project. "
                 f"To bring it up to date: memkit update {shell_word(os.path.relpath(out))}. "
                 "To render a new one, give --out another folder. Nothing was changed."
             )
