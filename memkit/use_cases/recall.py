@@ -164,7 +164,9 @@ def why_it_waits(
         found.append(("transient", f"“{words}” will not be true for long."))
     if is_inferred and (words := hedged_wording(texts[0])):
         found.append(("hedged", f"“{words}” leaves open whether it is true."))
-    if not found and taint:
+    if not found and taint and all(origin.startswith("writer:") for origin in taint):
+        found.append((TAINTED.code, "Another clone wrote it, and nobody here trusted this store ('memkit trust')."))
+    elif not found and taint:
         found.append(TAINTED)
     elif not found and kind == "core":
         found.append(("persons_section", "An agent's own words in a section that is people's."))

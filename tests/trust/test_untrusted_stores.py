@@ -413,3 +413,35 @@ def test_a_person_approves_one_record_of_another_clone(store: Path, ask: Ask, tm
     ask("memory", "approve", id, *here)
 
     assert taints() == {"Ada lives in Porto": [], "Ada rows": ["writer"]}
+
+
+def test_what_another_clone_does_to_a_record_of_this_one_waits(
+    store: Path, ask: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pulled correction or removal changes nothing here until it is approved, and the list says why."""
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(store), str(clone))
+    here, there = (("--user", "ada", "--store", str(path)) for path in (clone, store))
+    tea, cello = (ask("memory", "add", text, *here)["data"]["id"] for text in ("Ada drinks tea", "Ada plays the cello"))
+    commit(clone, "Remember")
+    git(store, "pull", "-q", "--no-edit", str(clone), "HEAD")
+    rum = ask("memory", "supersede", tea, "Ada drinks rum", *there)["data"]["id"]
+    ask("memory", "forget", cello, *there)
+    commit(store, "Change")
+    git(clone, "pull", "-q", "--no-edit", "origin", "HEAD")
+
+    def recalled() -> set[str]:
+        return {hit["text"] for hit in ask("memory", "search", "drinks, plays", *here)["data"]["results"]}
+
+    assert recalled() == {"Ada drinks tea", "Ada plays the cello"}
+    waiting = ask("memory", "list", "--open", *here)["data"]["waiting"]
+    assert sorted(one["kind"] for one in waiting) == ["forget", "record"]
+    assert run(["memory", "list", "--open", *here]) == 0
+    assert capsys.readouterr().out.count("Another clone wrote it, and nobody here trusted this store") == len(waiting)
+
+    (wish,) = (one["id"] for one in waiting if one["kind"] == "forget")
+    ask("memory", "approve", wish, *here)
+    assert recalled() == {"Ada drinks tea"}
+    ask("memory", "reject", rum, *here)
+    assert recalled() == {"Ada drinks tea"}
+    assert ask("memory", "list", "--open", *here)["data"] == {"open": []}

@@ -123,8 +123,8 @@ class ArchiveReader:
         self._readers = 0
         """The number of nested queries in progress."""
         self._strange: dict[str, bool] = {}
-        self._no_strangers: bool | None = None
-        """Whether all writers are known, as in most stores: then no record has to be looked up."""
+        self._known_strangers: frozenset[str] | None = None
+        """The writers whom nobody here trusted, looked up once per query or change; most stores have none."""
         self._written_as = set[str]()
         """The writers under which this very archive wrote: those of a copy or a draft are no clone's."""
         self._in_question: frozenset[str | None] = frozenset()
@@ -144,7 +144,9 @@ class ArchiveReader:
     def _read_from(self, log: Log) -> None:
         self._log = log
         folder = cache_folder(self.path) / log.cache if self.path else self._cache
-        self._index = Index(log, folder, self._observe, self._forgotten_before, sealer=self._sealer)
+        self._index = Index(
+            log, folder, self._observe, self._forgotten_before, sealer=self._sealer, strangers=self._all_strangers
+        )
 
     def keep_index_in(self, folder: Path) -> None:
         """Keep the index of an in-memory archive in a folder from now on."""
@@ -383,13 +385,11 @@ class ArchiveReader:
 
     def proposal(self, id: str, *, user_id: str | None = None) -> "Event | None":
         """Return a mark on a record that was made under taint and waits for a person, None if it is another user's."""
-        from ..record.events import Event, is_proposal
+        from ..record.events import is_proposal
 
         with self._reading(user_id):
             name = self._index.corpus_holding(id, user_id)
-            line = self._index.corpus(name).line(id) if name else None
-            data = json.loads(line) if line is not None else {}
-            event = Event.from_data(data) if "op" in data else None
+            event = self._index.corpus(name).event(id) if name else None
         return event if event is not None and is_proposal(event) else None
 
     def tainted_by(self, origin: str, *, user_id: str | None = None) -> list[Record]:
@@ -441,12 +441,8 @@ class ArchiveReader:
         return self.foreign is None or bool(self._log.cache)
 
     def _strange_writers(self, id: str, user_id: str) -> tuple[str, ...]:
-        if self._trusts_all:
-            return ()
         catalogue = self._index.entered
-        if self._no_strangers is None:
-            self._no_strangers = not any(map(self._is_strange, catalogue.writers()))
-        found = [] if self._no_strangers else [one for one in catalogue.writers_of(id) if self._is_strange(one)]
+        found = [one for one in catalogue.writers_of(id) if self._is_strange(one)] if self._all_strangers() else ()
         if not found or (name := self._index.corpus_holding(id, user_id)) is None:
             return ()
         approvals = (event.id for event in self._index.corpus(name).events(target=id) if event.op == "approve")
@@ -462,7 +458,13 @@ class ArchiveReader:
 
     def _forget_strangers(self) -> None:
         self._strange.clear()
-        self._no_strangers = None
+        self._known_strangers = None
+
+    def _all_strangers(self) -> frozenset[str]:
+        if self._known_strangers is None:
+            writers = () if self._trusts_all else self._index.entered.writers()
+            self._known_strangers = frozenset(filter(self._is_strange, writers))
+        return self._known_strangers
 
     def today(self) -> date:
         """Return the day by the archive's clock."""

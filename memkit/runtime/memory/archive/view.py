@@ -81,7 +81,10 @@ class Tombstones:
 
 
 def _is_barred(shared: CorpusIndex, digest: str) -> bool:
-    said = [event.op for event in shared.events(target=digest) if event.op in ("tombstone", "allow")]
+    from ..record.events import is_proposal
+
+    counting = (event for event in shared.events(target=digest) if not is_proposal(event))
+    said = [event.op for event in counting if event.op in ("tombstone", "allow")]
     return bool(said) and said[-1] == "tombstone"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 17
+FORMAT = 18
 NOT_LIVE = "status!='live'"
 """Most records are live, so the index covers the others; SQLite uses it if a query repeats this condition verbatim."""
 SCHEMA = (
@@ -30,7 +30,7 @@ SCHEMA = (
     """CREATE TABLE records(
         document INTEGER PRIMARY KEY, id TEXT UNIQUE, status TEXT, type TEXT, written TEXT, present TEXT, tokens TEXT,
         digest TEXT, tombstone INT, actor TEXT, session_id TEXT, supersedes TEXT, closed_at TEXT, ended TEXT,
-        source_url TEXT, key TEXT, looked INT DEFAULT 0)""",
+        source_url TEXT, key TEXT, writer TEXT, looked INT DEFAULT 0)""",
     f"CREATE INDEX records_not_live ON records(status, id) WHERE {NOT_LIVE}",
     "CREATE INDEX records_by_type ON records(type) WHERE status='live'",
     "CREATE INDEX records_by_digest ON records(digest)",
@@ -47,6 +47,7 @@ SCHEMA = (
     "CREATE INDEX events_by_successor ON events(successor) WHERE successor IS NOT NULL",
     "CREATE INDEX held_events ON events(id) WHERE held",
     "CREATE INDEX unlooked ON records(document) WHERE NOT looked AND status='live'",
+    "CREATE TABLE strangers(writer TEXT PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE withheld(target TEXT, writer TEXT, place TEXT, bars INT)",
     "CREATE TABLE parted(id TEXT PRIMARY KEY)",
     "CREATE TABLE statements(ground INT, document INT, PRIMARY KEY(ground, document)) WITHOUT ROWID",
@@ -65,14 +66,17 @@ SCHEMA = (
     "CREATE INDEX relations_by_object_role ON relations(o_role, label) WHERE o_role!=''",
     """CREATE TABLE documents(
         kind TEXT, space TEXT, name TEXT, number INT, id TEXT UNIQUE, at TEXT, until TEXT, record TEXT, value TEXT,
-        more TEXT, latest INT, PRIMARY KEY(kind, space, name, number, id))""",
+        more TEXT, latest INT, strange INT, PRIMARY KEY(kind, space, name, number, id))""",
     "CREATE INDEX documents_by_time ON documents(kind, latest, at, id)",
     "CREATE INDEX documents_by_space ON documents(kind, latest, space)",
     "CREATE TABLE pieces(id TEXT, place INT, text TEXT, PRIMARY KEY(id, place)) WITHOUT ROWID",
 )
-WAITING = """SELECT line FROM events AS said WHERE held AND NOT EXISTS(
-             SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke')) ORDER BY id"""
-BARRED = """SELECT target FROM events WHERE op IN ('tombstone', 'allow') GROUP BY target
+WAITING = """SELECT line, writer, place, held FROM events AS said
+             WHERE held AND op NOT IN ('evidence', 'confirm', 'contradict', 'consent') AND NOT EXISTS(
+             SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke') AND NOT held)
+             ORDER BY id"""
+"""What a stranger's line only adds to or takes from a record's confidence is not worth a person's time."""
+BARRED = """SELECT target FROM events WHERE op IN ('tombstone', 'allow') AND NOT held GROUP BY target
             HAVING max(CASE op WHEN 'tombstone' THEN json_extract(line, '$.at') || id END)
                    > coalesce(max(CASE op WHEN 'allow' THEN json_extract(line, '$.at') || id END), '')"""
 """The values that were erased, and not allowed since."""
@@ -88,7 +92,8 @@ NEWEST_NOT_LIVE = " UNION ALL ".join(
 )
 
 OWN_TABLES = (
-    "corpus", "records", "events", "withheld", "parted", "statements", "clashes", "relations", "documents", "pieces",
+    "corpus", "strangers", "records", "events", "withheld", "parted", "statements", "clashes", "relations", "documents",
+    "pieces",
 )  # fmt: skip
 FEW_OF_A_TYPE = 200
 EVENTS_IN_ORDER = """
@@ -173,7 +178,7 @@ class CorpusIndex:
     def clear(self, generation: int) -> None:
         """Remove everything, to be filled again."""
         self._words.clear()
-        for table in OWN_TABLES[1:]:
+        for table in OWN_TABLES[2:]:  # whose lines are a stranger's stays
             self.sql.execute(f"DELETE FROM {table}")
         state = "UPDATE corpus SET generation=?, seq=0, place='', documents=0, length=0, keys=''"
         self.sql.execute(state, (generation,))
@@ -461,7 +466,9 @@ class CorpusIndex:
         from ..record.events import in_order, located
 
         meant = "(:op IS NULL OR op=:op) AND (:target IS NULL OR target=:target)"
-        rows = self.sql.execute(f"SELECT line, writer, place FROM events WHERE {meant}", {"op": op, "target": target})
+        rows = self.sql.execute(
+            f"SELECT line, writer, place, held FROM events WHERE {meant}", {"op": op, "target": target}
+        )
         return in_order(map(located, rows))
 
     def last_event(self, target: str) -> tuple[str, str]:
@@ -471,10 +478,38 @@ class CorpusIndex:
 
     def waiting(self) -> "tuple[list[Record], list[Event]]":
         """Return the records, and the marks or edits made under taint, that wait for a person."""
-        from ..record.events import Event
+        from ..record.events import located
 
-        said = [Event.from_data(json.loads(row[0])) for row in self.sql.execute(WAITING)]
+        said = [located(row).event for row in self.sql.execute(WAITING)]
         return list(self.records(status="quarantined")), said
+
+    def event(self, id: str) -> "Event | None":
+        """Return an event as it stands: one that waits for a person says so."""
+        from ..record.events import located
+
+        row = self.sql.execute("SELECT line, writer, place, held FROM events WHERE id=?", (id,)).fetchone()
+        return located(row).event if row else None
+
+    def strangers(self) -> set[str]:
+        """Return the writers whose lines were taken in as those of strangers."""
+        return {writer for (writer,) in self.sql.execute("SELECT writer FROM strangers")}
+
+    def note_strangers(self, writers: Collection[str]) -> None:
+        """Take the lines of these writers for those of strangers from now on."""
+        if self.strangers() == set(writers):
+            return
+        with self.database.transaction():
+            self.sql.execute("DELETE FROM strangers")
+            self.sql.executemany("INSERT INTO strangers VALUES(?)", ((writer,) for writer in writers))
+
+    def has_lines_of(self, writers: Iterable[str]) -> bool:
+        """Return whether any of some writers wrote a line that is here."""
+        tables = ("records", "events")
+        return any(
+            self.sql.execute(f"SELECT 1 FROM {table} WHERE writer=? LIMIT 1", (writer,)).fetchone()
+            for writer in writers
+            for table in tables
+        )
 
     @property
     def _own_format(self) -> str:
@@ -556,7 +591,9 @@ def edits_of_session(corpus: CorpusIndex, session_id: str) -> int:
 
 def consent(corpus: CorpusIndex) -> bool | None:
     """Return the user's last answer about being remembered; None if they never gave one."""
-    events = corpus.events(op="consent")
+    from ..record.events import is_proposal
+
+    events = [event for event in corpus.events(op="consent") if not is_proposal(event)]
     return bool(events[-1].fields.get("granted")) and not corpus.withholds_consent() if events else None
 
 
@@ -567,8 +604,12 @@ def _taint(event: "Event", trust: str) -> list[JSON]:
 
 
 def _trust(corpus: CorpusIndex, event: "Event") -> str:
+    from ..record.events import is_proposal
+
     trust = str(event.fields.get("trust", "verified"))
     verdicts: Mapping[str, str] = {"approve": "verified", "reject": "rejected", "revoke": "rejected"}
     for later in corpus.events(target=event.id):
+        if is_proposal(later):
+            continue
         trust = verdicts.get(later.op, trust)
     return trust

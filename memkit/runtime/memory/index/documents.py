@@ -24,7 +24,8 @@ END = "\U0010ffff"
 COLUMNS = "kind, space, name, number, id, at, until, record, value, more"
 IN_SPACE = "space>=:space AND space<:above AND (space=:space OR space>=:below)"
 ANYWHERE = ":space=:space AND :below=:below AND :above=:above"
-VERSIONS = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND name=? ORDER BY number DESC, id DESC"
+VERSIONS = f"SELECT {COLUMNS} FROM documents WHERE kind=? AND space=? AND name=? ORDER BY strange, number DESC, id DESC"
+"""Our versions come first: a stranger's take no place of theirs."""
 FEW = 2000
 """Up to this many documents are sorted; of more, the newest are read in order until there are enough."""
 BY_SPACE = "documents INDEXED BY documents_by_space"
@@ -138,7 +139,9 @@ class Documents:
         if row is None:
             return 0, None
         standing = self.get(kind, space, name)
-        return int(row[3]), standing.record if standing else self._living(row[7])
+        query = "SELECT max(number) FROM documents WHERE kind=? AND space=? AND name=?"
+        (number,) = self._sql.execute(query, (kind, space, name)).fetchone()
+        return int(number), standing.record if standing else self._living(row[7])
 
     def newest(
         self, kind: str, within: str = "", *, wanted: Prefilter = EVERYTHING,

@@ -129,9 +129,12 @@ class Index:
         forgotten_before: Callable[[], str] = lambda: "",
         *,
         sealer: Sealer,
+        strangers: Callable[[], Collection[str]] = tuple,
     ) -> None:
+        """Index ``log`` in ``folder``; ``strangers`` returns the writers of its lines whom nobody here trusted."""
         self._log = log
         self._sealer = sealer
+        self._strangers = strangers
         self._own_folder = self._folder = folder
         self._observe = observe
         self._forgotten_before = forgotten_before
@@ -331,10 +334,12 @@ class Index:
         state = catalogue.state_of(name)
         generation, last = state[1:] if state else (0, 0)
         position = index.position()
-        if self._keys_changed(index, position, name):
+        if self._reads_otherwise(index, position, name):
             self.forget(name)  # an index in the old file would keep bytes of deleted rows
             index = self._opened(name)
             position = index.position()
+        if not index.database.sql.in_transaction:
+            index.note_strangers(self._strangers())
         if (position.generation, position.seq) == (generation, last):
             index.follow(position)
             return index
@@ -365,11 +370,16 @@ class Index:
         line = self.catalogue.line(position.seq)
         return bool(state and line and line[0] == state[0] and f"{line[1].shard}:{line[1].offset}" == position.place)
 
-    def _keys_changed(self, index: CorpusIndex, position: Position, name: str) -> bool:
-        """Return whether its sealed lines now read differently; within a change, the initial keys stay in effect."""
-        if not position.keys or index.database.sql.in_transaction:
+    def _reads_otherwise(self, index: CorpusIndex, position: Position, name: str) -> bool:
+        """Return whether lines taken in read differently now, with other keys or after a word about their writers.
+
+        Within a change, the initial keys and strangers stay in effect.
+        """
+        if index.database.sql.in_transaction:
             return False
-        return position.keys != self._sealer.state(name.removeprefix(user_corpus("")))
+        if position.keys and position.keys != self._sealer.state(name.removeprefix(user_corpus(""))):
+            return True
+        return index.has_lines_of(index.strangers() ^ set(self._strangers()))
 
     def _fill(self, index: CorpusIndex, name: str, corpus: int, after: int) -> None:
         shard, start, content = "", 0, b""

@@ -23,8 +23,8 @@ UNSETTLED = ""
 
 INSERT_EVENT = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?,?)"
 INSERT_RECORD = """INSERT INTO records(
-    document, id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url, key)
-    VALUES(?,?,?,?,?,?,?,0,?,?,?,?,?)"""
+    document, id, status, type, written, tokens, digest, tombstone, actor, session_id, supersedes, source_url, key,
+    writer) VALUES(?,?,?,?,?,?,?,0,?,?,?,?,?,?)"""
 KNOWN = " UNION ALL ".join(
     f"SELECT {column}, {says} FROM {table} WHERE {column} IN ({{0}})"
     for table, column, says in (
@@ -41,6 +41,7 @@ VERDICTS = ("revoke", "approve", "reject")
 """Operations on another event."""
 WAITED = "SELECT line FROM events WHERE successor=? AND op=?"
 """The lines that extend the life of a version of a document."""
+IS_STRANGE = "SELECT writer IN (SELECT writer FROM strangers) FROM events WHERE id=?"
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 
 
@@ -81,7 +82,7 @@ class _Arrivals:
         about = self._sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
         return str(about[0]) if about else event.target
 
-    def record(self, data: Mapping[str, JSON], text: str) -> str | None:
+    def record(self, span: Span, data: Mapping[str, JSON], text: str) -> str | None:
         """Enter a record and return its id if more than its own line says something about it."""
         id, said = str(data["id"]), data.get
         if id in self._known:
@@ -100,7 +101,7 @@ class _Arrivals:
         self._rows.append((
             document, id, "live" if is_plain else UNSETTLED, said("type") or TYPE, text or encode_data(data),
             " ".join(found), fingerprint(value) if readable else "", said("actor") or ACTOR, said("session_id"),
-            supersedes, said("source_url"), key,
+            supersedes, said("source_url"), key, span.writer,
         ))  # fmt: skip
         if not is_plain:
             return id
@@ -123,7 +124,7 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Sequence[NumberedL
     arrivals = _Arrivals(sql, lines)
     for _, span, data, text in lines:
         try:
-            id = arrivals.event(span, data, text) if "op" in data else arrivals.record(data, text)
+            id = arrivals.event(span, data, text) if "op" in data else arrivals.record(span, data, text)
         except InvalidRecord:
             continue  # no catalogue has such a line, but git may have one that stands in for another
         if id:
@@ -170,16 +171,17 @@ def _enter_version(sql: sqlite3.Connection, event: "Event") -> str | None:
             return None
         value = row[0]
     head = sql.execute(
-        "SELECT number, id FROM documents WHERE kind=? AND space=? AND name=? AND latest=1", place
+        "SELECT -strange, number, id FROM documents WHERE kind=? AND space=? AND name=? AND latest=1", place
     ).fetchone()
-    is_latest = head is None or (number, whole) > tuple(head)
+    (strange,) = sql.execute(IS_STRANGE, (event.id,)).fetchone()
+    is_latest = head is None or (-strange, number, whole) > tuple(head)
     if is_latest and head:
-        sql.execute("UPDATE documents SET latest=0 WHERE id=?", (head[1],))
+        sql.execute("UPDATE documents SET latest=0 WHERE id=?", (head[2],))
     until = fields.get("until")
     sql.execute(
-        "INSERT OR IGNORE INTO documents VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT OR IGNORE INTO documents VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
         (*place, number, whole, normal_time(str(at)), normal_time(str(until)) if until else None, fields.get("record"),
-         value, json.dumps(fields.get("more")) if fields.get("more") else "null", int(is_latest)),
+         value, json.dumps(fields.get("more")) if fields.get("more") else "null", int(is_latest), strange),
     )  # fmt: skip
     return whole
 
@@ -199,10 +201,14 @@ def _settle_all(
     sql: sqlite3.Connection, words: WordIndex, entering: dict[int, Sequence[str]], touched: Iterable[str]
 ) -> None:
     """Reconcile every record whose state may have changed through lines about ``touched``."""
-    from .standing import concerned
+    from .standing import concerned, hold_back
 
+    ids = concerned(sql, touched)
+    if sql.execute("SELECT 1 FROM strangers LIMIT 1").fetchone():
+        for id in ids:
+            hold_back(sql, id)
     # Newest first: the end of a record is looked up at its successor.
-    waiting = dict.fromkeys(sorted(concerned(sql, touched), reverse=True))
+    waiting = dict.fromkeys(sorted(ids, reverse=True))
     while waiting:
         id = next(iter(waiting))
         del waiting[id]

@@ -12,19 +12,28 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..record.events import Event, Folded, fold, in_order, located, successor_named, successors_said, takes_places
-from ..record.record import CONSOLIDATED, Record, begins, replaced_by, with_fields
+from ..record.record import CONSOLIDATED, Record, begins, replaced_by, union, with_fields
 
 WRITTEN = "SELECT written FROM records WHERE id=?"
 SUCCESSORS = "SELECT written FROM records WHERE supersedes=? ORDER BY id"
-ABOUT = """SELECT line, writer, place FROM events
-           WHERE target=:id OR (op IN ('revoke', 'approve', 'reject')
-                               AND target IN (SELECT id FROM events WHERE target=:id))"""
-"""The events about a record, and the events that revoked or approved those."""
+SAID_OF = """target=:id OR (op IN ('revoke', 'approve', 'reject')
+                            AND target IN (SELECT id FROM events WHERE target=:id))"""
+"""Whether an event is about a record, or revokes, approves or rejects one that is."""
+ABOUT = f"SELECT line, writer, place, held FROM events WHERE {SAID_OF}"
+OF_STRANGERS = "writer IN (SELECT writer FROM strangers)"
+"""Whether a line is by a writer whom nobody here trusted."""
+TOLD_OF = f"SELECT line, {OF_STRANGERS} FROM events WHERE {SAID_OF}"
+IS_OURS = f"""SELECT EXISTS(SELECT 1 FROM records WHERE id=:id AND NOT {OF_STRANGERS})
+              OR EXISTS(SELECT 1 FROM events WHERE target=:id AND op='approve' AND NOT {OF_STRANGERS})"""
+STRANGE_WRITER = f"SELECT writer FROM records WHERE id=? AND {OF_STRANGERS}"
+STRANGE_SUCCESSORS = f"SELECT id FROM records WHERE supersedes=? AND {OF_STRANGERS}"
+STANDS_AGAINST = {"core": "core", "consent": "consent", "allow": "tombstone"}
+"""By the operation of a stranger's line that is about no record: what of ours it may not undo."""
 HELD = """SELECT max(bars) FROM withheld WHERE target=:id
           OR target IN (SELECT id FROM events WHERE target=:id)"""
 """Whether a withheld line about a record or its events may have barred its value; NULL if there is none."""
 GAVE_WAY = "SELECT target FROM events WHERE successor=?"
-REPLACED = "SELECT line, writer, place FROM events WHERE target=? AND op='supersede'"
+REPLACED = "SELECT line, writer, place, held FROM events WHERE target=? AND op='supersede'"
 
 
 def folded(sql: sqlite3.Connection, record: Record) -> Folded:
@@ -46,8 +55,10 @@ def state_of(sql: sqlite3.Connection, record: Record) -> tuple[Folded, list[Reco
     if bars is not None and state.status == "live":
         held = with_fields(state.record, {"trust": "quarantined"})
         state = state._replace(record=held, status="quarantined", tombstone=bool(bars))
-    if state.status in ("live", "superseded") and is_overtaken(sql, record):
-        held = with_fields(state.record, {"trust": "quarantined"})
+    if state.status in ("live", "superseded") and is_held_back(sql, record):
+        writers = [f"writer:{writer}" for (writer,) in sql.execute(STRANGE_WRITER, (record.id,))]
+        taint = union(state.record.taint, writers)
+        held = with_fields(state.record, {"trust": "quarantined", "taint": taint})
         state = state._replace(record=held, status="quarantined", closed_at=None, ended=None)
     return state, standing
 
@@ -86,6 +97,43 @@ def events_of(sql: sqlite3.Connection, target: str) -> list[Event]:
     return in_order(located(row) for row in sql.execute(ABOUT, {"id": target}))
 
 
+def hold_back(sql: sqlite3.Connection, target: str) -> None:
+    """Let what strangers said about something of ours wait for a person, as if it had been written under taint.
+
+    Ours is what a writer of this clone wrote, or approved. A stranger may withdraw what waits, and the user's consent.
+    """
+    said = [(Event.from_data(json.loads(line)), strange) for line, strange in sql.execute(TOLD_OF, {"id": target})]
+    theirs = [event for event, strange in said if strange]
+    if not theirs:
+        return
+    own = [event for event, strange in said if not strange]
+    stands = {(event.op, event.agent_id if event.op == "core" else None) for event in own}
+    is_ours, guarded = _is_ours(sql, target), {event.id for event in own}
+    waits: dict[str, None] = {}
+    for event in sorted(theirs, key=lambda event: event.target != target):
+        if event.target != target:
+            held = event.target in guarded or (event.target in waits and event.op == "approve")
+        elif event.op in STANDS_AGAINST and not is_ours:
+            held = (STANDS_AGAINST[event.op], event.agent_id if event.op == "core" else None) in stands
+            held &= event.op != "consent" or bool(event.fields.get("granted"))
+        else:
+            held = is_ours
+        if held:
+            waits[event.id] = None
+    sql.executemany("UPDATE events SET held=1 WHERE id=?", ((id,) for id in waits))
+
+
+def _is_ours(sql: sqlite3.Connection, id: str) -> bool:
+    return bool(sql.execute(IS_OURS, {"id": id}).fetchone()[0])
+
+
+def is_held_back(sql: sqlite3.Connection, record: Record) -> bool:
+    """Return whether a record that is to replace others waits for a person: it is a stranger's, or came too late."""
+    replaced = replaced_by(record)
+    is_strange = bool(replaced) and not _is_ours(sql, record.id) and any(_is_ours(sql, id) for id in replaced)
+    return is_strange or is_overtaken(sql, record)
+
+
 def is_overtaken(sql: sqlite3.Connection, record: Record) -> bool:
     """Return whether a consolidated record came too late: one of its parents was closed in another way."""
     if CONSOLIDATED not in record.extra or any(event.op == "approve" for event in events_of(sql, record.id)):
@@ -98,6 +146,8 @@ def concerned(sql: sqlite3.Connection, touched: Iterable[str]) -> list[str]:
     found = dict.fromkeys(touched)
     # A record that gave way to an existing one is named only by an event.
     found.update((target, None) for id in list(found) for (target,) in sql.execute(GAVE_WAY, (id,)))
+    # What would replace one of ours waits, if a stranger wrote it.
+    found.update((later, None) for id in list(found) for (later,) in sql.execute(STRANGE_SUCCESSORS, (id,)))
     waiting = list(found)
     for record in filter(None, [_record(sql, id) for id in waiting]):
         found.update(dict.fromkeys(replaced_by(record)))
@@ -142,7 +192,7 @@ def _standing(
         said = events_of(sql, one.id)
         state = fold(one, said)
         # If each of two was said to hold instead of the other, both stay.
-        if takes_places(state) and id not in successors_said(said) and not is_overtaken(sql, one):
+        if takes_places(state) and id not in successors_said(said) and not is_held_back(sql, one):
             found[one.id] = state.record
         elif state.status == "rejected" and one.id not in seen:
             # A correction that was corrected before being called false leaves its place to its successor.
@@ -151,7 +201,7 @@ def _standing(
 
 
 def _takes_places(sql: sqlite3.Connection, record: Record) -> bool:
-    return takes_places(fold(record, events_of(sql, record.id))) and not is_overtaken(sql, record)
+    return takes_places(fold(record, events_of(sql, record.id))) and not is_held_back(sql, record)
 
 
 def _successors(sql: sqlite3.Connection, id: str, events: Sequence[Event]) -> list[Record]:

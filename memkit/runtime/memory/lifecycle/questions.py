@@ -208,8 +208,10 @@ def _status(sql: sqlite3.Connection, id: str) -> str:
 def _held_against(sql: sqlite3.Connection, id: str) -> list[str]:
     """Return the ids of the records against which a person said that this one holds."""
     from ..index.standing import events_of
+    from ..record.events import is_proposal
 
-    return [one for event in events_of(sql, id) if event.op == "confirm" for one in _against(event)]
+    said = (event for event in events_of(sql, id) if event.op == "confirm" and not is_proposal(event))
+    return [one for event in said for one in _against(event)]
 
 
 def _against(event: "Event") -> list[str]:

@@ -113,10 +113,18 @@ class Folded(NamedTuple):
     """The id of the record that replaced it."""
 
 
-def located(row: tuple[str, str, str]) -> Located:
-    """Return the event of a line, with its writer and its position."""
-    line, writer, place = row
-    return Located(Event.from_data(json.loads(line)), writer, place)
+def located(row: tuple[str, str, str, int]) -> Located:
+    """Return the event of a line, with its writer and its position; the last part says whether it waits for a person.
+
+    A stranger's line does not say so itself: it waits as if it had been written under the taint of its writer.
+    """
+    line, writer, place, waits = row
+    event = Event.from_data(json.loads(line))
+    if waits and event.fields.get("trust") != "quarantined":
+        told = event.fields.get("taint")
+        taint = [*(told if isinstance(told, list) else ()), f"writer:{writer}"]
+        event = event._replace(fields={**event.fields, "trust": "quarantined", "taint": taint})
+    return Located(event, writer, place)
 
 
 def in_order(located: Iterable[Located]) -> list[Event]:
@@ -163,9 +171,12 @@ def is_proposal(event: Event) -> bool:
 
 def _without_effect(events: Sequence[Event]) -> set[str]:
     """Return the ids of the events that were revoked, or that wait for a person."""
-    verdicts: dict[str, str] = {event.id: "held" for event in events if is_proposal(event)}
+    held = {event.id: "held" for event in events if is_proposal(event)}
+    approved = {event.target for event in events if event.op == "approve" and event.id not in held}
+    verdicts: dict[str, str] = dict(held)
     for event in events:
-        if event.op == "revoke" or (event.target in verdicts and event.op in ("approve", "reject")):
+        is_verdict = event.op == "revoke" or (event.target in held and event.op in ("approve", "reject"))
+        if is_verdict and (event.id not in held or event.id in approved):
             verdicts[event.target] = event.op
     return {id for id, verdict in verdicts.items() if verdict != "approve"}
 
