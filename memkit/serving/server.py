@@ -280,7 +280,8 @@ class MemoryServer:
         release = partial(mark_entry, self._workspace, "approve", waiting, user=caller.user, reason=reason)
         now = await self._at_desk(release)
         became = {"status": now.status} if "op" in answer.data else {"decision": "admitted"}
-        told = f"{answer.text}\n  A person said yes through the client: {waiting} is approved."
+        # The text from before the question says that it waits.
+        told = f"{next(iter(became.values()))} {waiting}\n  A person said yes through the client: it is approved."
         return Answer({**answer.data, **became}, told)
 
     async def _ask_about_call(

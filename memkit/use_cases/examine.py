@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,6 +43,8 @@ EXACT = (
     """where that is set: python -c 'import tiktoken; tiktoken.get_encoding("o200k_base")'"""
 )
 NOT_STARTED = "not started; 'memkit doctor --deep' starts it, and only evolved programs need one"
+LEAST_ROOM = 1 << 20
+"""Bytes without which a disk counts as full: a remark with its index takes some tens of thousands."""
 FAILURES = (MemkitError, ArchiveError, OSError)
 """Failures that prevent a check, and are themselves findings."""
 
@@ -224,6 +227,8 @@ def _writing(root: Path) -> str:
     told = [f"{', '.join(map(str, paths))}: {what}" for what, paths in failing.items() if paths]
     if told:
         raise EnvironmentFault(f"not writable here: {'; '.join(told)}")
+    if shutil.disk_usage(root).free < LEAST_ROOM:
+        raise EnvironmentFault(f"the disk of {root} is full: nothing can be remembered until there is room")
     return "possible"
 
 

@@ -291,6 +291,9 @@ def test_booleans_are_no_numbers() -> None:
 
     assert problems(schema, {"count": True}) == ["'count' must be integer"]
     assert problems(schema, {"count": 3}) == []
+    either = {"properties": {"on": {"enum": [1, "yes"]}}}
+    assert problems(either, {"on": True}) == ["'on' must be one of 1, yes"]
+    assert problems(either, {"on": 1}) == []
 
 
 @pytest.mark.parametrize(

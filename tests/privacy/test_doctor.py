@@ -34,6 +34,17 @@ def test_a_fresh_store_is_private(store: Path, ask: Ask) -> None:
     assert (store / ".memkit").stat().st_mode & 0o077 == 0
 
 
+def test_a_full_disk_is_no_place_to_write(store: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every folder may be written there, and no line fits."""
+    usage = shutil.disk_usage(store)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=4096))
+
+    ok, detail = check(ask, "writing")
+
+    assert not ok
+    assert detail == f"the disk of {store} is full: nothing can be remembered until there is room"
+
+
 def test_a_store_is_private_whatever_was_run_first(store: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that only read its settings make the folder too."""
     monkeypatch.setattr(layout, "SETTLED", 0)  # also of a file that was written a moment ago

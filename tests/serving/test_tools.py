@@ -188,6 +188,7 @@ def test_a_yes_releases_what_waits_only_where_the_operator_vouches(
     assert len(asked.questions) == 1 and "Name: Ada" in asked.questions[0]
     assert data("core", "show", "--user", "ada")["sections"].get("human") == ("Name: Ada" if review else None)
     assert answer.structured_content["decision"] == ("admitted" if review else "quarantined")
+    assert answer.content[0].text.partition(" ")[0] == answer.structured_content["decision"]
     edits = data("core", "history", "--user", "ada")["versions"]
     assert len(edits) == 1 and edits[0]["actor"] == "mcp:Test-Client"
     said = [event for event in data("audit")["events"] if event.get("tool") == "review"]

@@ -239,9 +239,13 @@ def _mismatch(rule: Mapping[str, JSON], value: JSON) -> str | None:
     names = [wanted] if isinstance(wanted, str) else list(wanted or ())
     if names and not any(_is(value, name) for name in names):
         return f"must be {' or '.join(names)}"
-    if "enum" in rule and value not in rule["enum"]:
+    if "enum" in rule and not any(_same(value, one) for one in rule["enum"]):
         return f"must be one of {', '.join(map(str, rule['enum']))}"
     return None
+
+
+def _same(one: JSON, other: JSON) -> bool:
+    return one == other and isinstance(one, bool) is isinstance(other, bool)  # to Python, true is 1
 
 
 def _is(value: JSON, name: str) -> bool:
