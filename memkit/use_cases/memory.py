@@ -275,7 +275,7 @@ def _stands_so(workspace: Workspace, op: str, stored: StoredRecord) -> bool:
 
 def _mark_edit(workspace: Workspace, op: str, edit: Mapping[str, object], reason: str) -> MemoryStanding:
     archive, id, owner = workspace.archive, str(edit["id"]), str(edit["user_id"])
-    already = edit["trust"] == OF_CORE[op]
+    already = edit["trust"] == OF_CORE[op] and not (op == "approve" and edit["taint"])
     if op == "approve" and edit["trust"] == "rejected":
         raise NegativeAnswer(f"{id} was already rejected. Write the section again: memkit core set {edit['section']}")
     if not already:

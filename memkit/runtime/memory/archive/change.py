@@ -159,7 +159,10 @@ class ArchiveChange:
 
     def _check_waits(self, name: str, id: str) -> None:
         """Raise NotAllowed if an edit or a request to be approved was already rejected or revoked."""
-        said = [event.op for event in self.index.corpus(name).events(target=id) if event.op in VERDICTS]
+        from ..record.events import is_proposal
+
+        events = self.index.corpus(name).events(target=id)
+        said = [event.op for event in events if event.op in VERDICTS and not is_proposal(event)]
         if said and said[-1] != "approve":
             raise NotAllowed(f"{id} was already rejected and is no longer pending. Say it again.")
 

@@ -381,7 +381,9 @@ class ArchiveReader:
         """Return one edit of a core section, None if it belongs to another user."""
         with self._reading(user_id):
             name = self._index.corpus_holding(id, user_id)
-            return core_edit(self._index.corpus(name), id) if name else None
+            edit = core_edit(self._index.corpus(name), id) if name else None
+            strangers = self._strangers(id, str(edit["user_id"])) if edit else ()
+        return {**edit, "taint": union(cast("list[str]", edit["taint"]), strangers)} if edit else None
 
     def proposal(self, id: str, *, user_id: str | None = None) -> "Event | None":
         """Return a mark on a record that was made under taint and waits for a person, None if it is another user's."""
@@ -453,7 +455,9 @@ class ArchiveReader:
         """Return whether nobody here trusted a writer; looked up once per query or change."""
         if writer not in self._strange:
             is_own = writer in self._written_as
-            self._strange[writer] = not is_own and self.foreign is not None and self.foreign(writer)
+            # Anybody can write lines without links under a name of this clone's.
+            name = f"unlinked {writer}" if self._index.entered.chains.holds_unlinked(writer) else writer
+            self._strange[writer] = not is_own and self.foreign is not None and self.foreign(name)
         return self._strange[writer]
 
     def _forget_strangers(self) -> None:
@@ -485,7 +489,10 @@ class ArchiveReader:
 
     def is_withdrawn(self, id: str, *, user_id: str) -> bool:
         """Return whether a record or an event was revoked and not restored since."""
-        said = [event.op for event in self.events_about(id, user_id=user_id) if event.op in ("revoke", "restore")]
+        from ..record.events import is_proposal
+
+        events = self.events_about(id, user_id=user_id)
+        said = [event.op for event in events if event.op in ("revoke", "restore") and not is_proposal(event)]
         return said[-1:] == ["revoke"]
 
     def consent(self, user_id: str) -> bool | None:

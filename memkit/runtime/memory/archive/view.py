@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..index.corpus import CorpusIndex, core_edits, core_sections, edits_of_session
+from ..index.corpus import CorpusIndex, core_sections, edits_of_session
 from ..index.index import Index
 from ..index.words import coverage, weighed
 from ..interface import MemorySettings, Tombstone
@@ -263,7 +263,7 @@ def census(corpora: Iterable[CorpusIndex], now: datetime, user_id: str | None, o
                 status[state] += 1
                 live += [record] if state == "live" else []
         tombstones.update(corpus.tombstone_counts())
-        core += sum(trust == "quarantined" for _, trust in core_edits(corpus))
+        core += sum(event.op == "core" for event in corpus.waiting()[1])
     created = [record.created_at for record in live]
     return ArchiveCensus(
         records=status.total(),

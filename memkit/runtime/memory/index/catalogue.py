@@ -21,7 +21,7 @@ from ..log.log import Link, Log, ShardStat, Span, Users, Witness, Written, grown
 from ..record.lines import EMPTY, JSON, MAKE_ROOM, ArchiveError, InvalidRecord, StoreFull, decode_line, to_text
 from ..record.record import corpus_of, file_stem, unplaced, user_corpus
 from .chains import SCHEMA as CHAINS
-from .chains import TAMPERED, ChainedLine, Chains, asked_in, enter_many, entry_of, shard_order
+from .chains import TAMPERED, ChainedLine, Chains, asked_in, enter_many, entry_of
 
 BUSY_SECONDS = 30.0
 OPEN_AT_ONCE = 16
@@ -218,8 +218,6 @@ CREATE TABLE corpora(num INTEGER PRIMARY KEY, name TEXT UNIQUE, generation INT, 
 """
 MOST_KEPT, MOST_PARSED = 64 << 20, 8 << 20
 """The most bytes of a shard's content kept after reading, as text and as parsed objects."""
-HALF = re.compile(rb"\xed[\xa0-\xbf]")
-"""Half of a surrogate pair, which no UTF-8 text contains."""
 ENTERED_AT_ONCE = 5_000
 """Lines of a shard that are parsed at once."""
 ENTER = """INSERT INTO lines(corpus, shard, offset, size, id, number, chain, type, link, parent, body)
@@ -469,7 +467,7 @@ class Catalogue:
             self._drop(path, marks[path])
             dropped.add(shard_writer(path)[0])
         wanted = [path for path, stat in present.items() if anew or path not in marks or marks[path].stat != stat]
-        for path in sorted(wanted, key=shard_order):
+        for path in sorted(wanted, key=self.chains.reading_order() if len(wanted) > 1 else None):
             if self._catch_up(log, path, present[path], marks.get(path), anew=anew):
                 dropped.add(shard_writer(path)[0])
         for path in self.chains.unlinked_among_linked():
@@ -558,7 +556,7 @@ class Catalogue:
                 numbers[name] = self.corpus(name)
             if entry.link:
                 said[entry.id].add(entry.link.body)
-                if size < MOST_KEPT and not (b"\xed" in text and HALF.search(text)):
+                if size < MOST_KEPT:
                     self._just_said[path, place[0]] = text, content if size < MOST_PARSED else EMPTY
             entries.append(entry)
             places.append((numbers[name], shard, place))

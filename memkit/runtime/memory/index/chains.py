@@ -20,6 +20,7 @@ from ..log.log import (
     Tip,
     Witness,
     WriterHead,
+    body_of,
     claimed_link,
     digits,
     is_own,
@@ -141,6 +142,19 @@ class Chains:
         row = self._sql.execute("SELECT tail FROM chains WHERE writer=? AND owner=?", (writer, owner)).fetchone()
         return bytes(row[0]) if row and row[0] else b""
 
+    def reading_order(self) -> Callable[[str], tuple[object, ...]]:
+        """Return the sort key of shards to be read: first what this clone wrote, whose ids no other line can take."""
+        witness = self._witness
+        if witness is None:
+            return shard_order
+        known = witness.heads(witness.kept())
+
+        def order(path: str) -> tuple[object, ...]:
+            writer = shard_writer(path)[0]
+            return (not witness.is_own(writer), writer not in known, *shard_order(path))
+
+        return order
+
     def key_for(self, writer: str) -> bytes | None:
         """Return the key by which this clone recognises a writer's lines as its own; None for other writers."""
         return self._witness.key_for(writer) if self._witness else None
@@ -214,14 +228,16 @@ class Chains:
             found = read_link(data)
         except Forged as error:
             return str(error)
+        entry = entry_of(data, found and found[0])
+        known = said.get(entry.id) if entry.id else None
         if found is None:
-            return _UNLINKED if mixed() else (entry_of(data), b"")
+            if mixed():
+                return _UNLINKED
+            return _OTHERWISE.format(entry.id) if known and known != {body_of(data)} else (entry, b"")
         link, text = found
-        entry = entry_of(data, link)
         again = self._witness.relinking_key if self._witness and "relinked" in data else None
         if (key and is_own(data, link, text, key)) or (again and is_own(data, link, text, again)):
             return entry, text
-        known = said.get(entry.id) if entry.id else None
         if known and known != {link.body}:
             return _OTHERWISE.format(entry.id)
         # A line that memkit relinked elsewhere is recognised by its content.

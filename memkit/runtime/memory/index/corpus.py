@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 18
+FORMAT = 19
 NOT_LIVE = "status!='live'"
 """Most records are live, so the index covers the others; SQLite uses it if a query repeats this condition verbatim."""
 SCHEMA = (
@@ -69,13 +69,16 @@ SCHEMA = (
         more TEXT, latest INT, strange INT, PRIMARY KEY(kind, space, name, number, id))""",
     "CREATE INDEX documents_by_time ON documents(kind, latest, at, id)",
     "CREATE INDEX documents_by_space ON documents(kind, latest, space)",
-    "CREATE TABLE pieces(id TEXT, place INT, text TEXT, PRIMARY KEY(id, place)) WITHOUT ROWID",
+    "CREATE TABLE pieces(writer TEXT, id TEXT, place INT, text TEXT, PRIMARY KEY(writer, id, place)) WITHOUT ROWID",
 )
 WAITING = """SELECT line, writer, place, held FROM events AS said
-             WHERE held AND op NOT IN ('evidence', 'confirm', 'contradict', 'consent') AND NOT EXISTS(
+             WHERE held AND op NOT IN ('evidence', 'confirm', 'contradict', 'consent', 'approve') AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke') AND NOT held)
              ORDER BY id"""
-"""What a stranger's line only adds to or takes from a record's confidence is not worth a person's time."""
+"""What a stranger's line only adds to or takes from a record's confidence is not worth a person's time.
+
+What a stranger approves waits itself, if it does.
+"""
 BARRED = """SELECT target FROM events WHERE op IN ('tombstone', 'allow') AND NOT held GROUP BY target
             HAVING max(CASE op WHEN 'tombstone' THEN json_extract(line, '$.at') || id END)
                    > coalesce(max(CASE op WHEN 'allow' THEN json_extract(line, '$.at') || id END), '')"""
@@ -481,7 +484,19 @@ class CorpusIndex:
         from ..record.events import located
 
         said = [located(row).event for row in self.sql.execute(WAITING)]
-        return list(self.records(status="quarantined")), said
+        late = self._overtaken_edits() if any(event.op == "core" for event in said) else ()
+        return list(self.records(status="quarantined")), [event for event in said if event.id not in late]
+
+    def _overtaken_edits(self) -> set[str]:
+        """Return the strangers' edits of core memory that would change nothing: a later one stands."""
+        stands, late = set[tuple[str, str | None]](), set[str]()
+        for event, trust in reversed(core_edits(self)):
+            place = event.target, event.agent_id
+            if trust not in ("quarantined", "rejected"):
+                stands.add(place)
+            elif place in stands and any(str(origin).startswith("writer:") for origin in _taint(event, trust)):
+                late.add(event.id)
+        return late
 
     def event(self, id: str) -> "Event | None":
         """Return an event as it stands: one that waits for a person says so."""

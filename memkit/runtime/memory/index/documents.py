@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..record.events import EXACT
 from ..record.lines import to_text
 from ..record.record import encodable
 from .catalogue import VECTORS
@@ -39,8 +40,6 @@ SPACES = """WITH RECURSIVE found(space) AS (
 """Jumps from one space to the next, skipping the documents in between."""
 COMPARED = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 """Numeric comparisons that exclude documents before they are read."""
-EXACT = 2**53
-"""The range in which a float is exact, so that SQLite compares as Python does."""
 SHOWING = f"""SELECT 1 FROM {BY_SPACE} LEFT JOIN records ON records.id=record
               WHERE kind=? AND space=? AND latest=1 AND value IS NOT NULL AND (until IS NULL OR until>?)
               AND (record IS NULL OR status='live') LIMIT 1"""

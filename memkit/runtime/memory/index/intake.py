@@ -41,7 +41,8 @@ VERDICTS = ("revoke", "approve", "reject")
 """Operations on another event."""
 WAITED = "SELECT line FROM events WHERE successor=? AND op=?"
 """The lines that extend the life of a version of a document."""
-IS_STRANGE = "SELECT writer IN (SELECT writer FROM strangers) FROM events WHERE id=?"
+WRITER_OF = "SELECT writer FROM events WHERE id=?"
+IS_STRANGE = "SELECT EXISTS(SELECT 1 FROM strangers WHERE writer=?)"
 COUNT_IN = "UPDATE corpus SET documents=documents+?, length=length+?"
 
 
@@ -154,14 +155,17 @@ def _enter_version(sql: sqlite3.Connection, event: "Event") -> str | None:
     fields = event.fields
     whole = str(fields.get("of") or event.id)
     value = fields.get("value")
+    (writer,) = sql.execute(WRITER_OF, (event.id,)).fetchone()
     if (pieces := int(cast("int", fields.get("pieces", 1)))) > 1:
-        piece = (whole, fields.get("piece"), value)
-        sql.execute("INSERT OR IGNORE INTO pieces VALUES(?,?,?)", piece)
-        if sql.execute("SELECT count(*) FROM pieces WHERE id=?", (whole,)).fetchone()[0] < pieces:
+        its = (writer, whole)
+        sql.execute("INSERT OR IGNORE INTO pieces VALUES(?,?,?,?)", (*its, fields.get("piece"), value or ""))
+        if sql.execute("SELECT count(*) FROM pieces WHERE writer=? AND id=?", its).fetchone()[0] < pieces:
             return None
-        found = sql.execute("SELECT text FROM pieces WHERE id=? ORDER BY place", (whole,))
+        found = sql.execute("SELECT text FROM pieces WHERE writer=? AND id=? ORDER BY place", its)
         value = "".join(row[0] for row in found)
-        sql.execute("DELETE FROM pieces WHERE id=?", (whole,))
+        sql.execute("DELETE FROM pieces WHERE writer=? AND id=?", its)
+    if sql.execute(WRITER_OF, (whole,)).fetchone() != (writer,):
+        return None  # it claims to be a part of another writer's
     place = tuple(str(fields.get(name, "")) for name in ("kind", "space", "name"))
     number = int(cast("int", fields.get("number", 1)))
     at: JSON = fields.get("kept_at") or event.at
@@ -173,17 +177,17 @@ def _enter_version(sql: sqlite3.Connection, event: "Event") -> str | None:
     head = sql.execute(
         "SELECT -strange, number, id FROM documents WHERE kind=? AND space=? AND name=? AND latest=1", place
     ).fetchone()
-    (strange,) = sql.execute(IS_STRANGE, (event.id,)).fetchone()
+    (strange,) = sql.execute(IS_STRANGE, (writer,)).fetchone()
     is_latest = head is None or (-strange, number, whole) > tuple(head)
-    if is_latest and head:
-        sql.execute("UPDATE documents SET latest=0 WHERE id=?", (head[2],))
     until = fields.get("until")
-    sql.execute(
+    entered = sql.execute(
         "INSERT OR IGNORE INTO documents VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
         (*place, number, whole, normal_time(str(at)), normal_time(str(until)) if until else None, fields.get("record"),
          value, json.dumps(fields.get("more")) if fields.get("more") else "null", int(is_latest), strange),
-    )  # fmt: skip
-    return whole
+    ).rowcount  # fmt: skip
+    if entered and is_latest and head:
+        sql.execute("UPDATE documents SET latest=0 WHERE id=?", (head[2],))
+    return whole if entered else None
 
 
 def _words_of(told: str, key: JSON, moment: str) -> list[str]:

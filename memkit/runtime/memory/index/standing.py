@@ -29,9 +29,15 @@ STRANGE_WRITER = f"SELECT writer FROM records WHERE id=? AND {OF_STRANGERS}"
 STRANGE_SUCCESSORS = f"SELECT id FROM records WHERE supersedes=? AND {OF_STRANGERS}"
 STANDS_AGAINST = {"core": "core", "consent": "consent", "allow": "tombstone"}
 """By the operation of a stranger's line that is about no record: what of ours it may not undo."""
-HELD = """SELECT max(bars) FROM withheld WHERE target=:id
-          OR target IN (SELECT id FROM events WHERE target=:id)"""
-"""Whether a withheld line about a record or its events may have barred its value; NULL if there is none."""
+HELD = f"""SELECT max(bars AND NOT {OF_STRANGERS}) FROM withheld WHERE (target=:id OR target IN (SELECT id FROM events WHERE target=:id))
+           AND NOT ({OF_STRANGERS} AND ({IS_OURS}))"""
+"""Whether a withheld line about a record or its events may have barred its value; NULL if there is none.
+
+A stranger's may not: it would wait if it were as it was written.
+"""
+IS_REJECTED_HERE = f"""SELECT EXISTS(SELECT 1 FROM records WHERE id=:id AND NOT {OF_STRANGERS})
+                       OR EXISTS(SELECT 1 FROM events WHERE target=:id AND op='reject' AND NOT {OF_STRANGERS})"""
+"""Whether a rejected record is ours, or we rejected it: what strangers take back of theirs bars no word of ours."""
 GAVE_WAY = "SELECT target FROM events WHERE successor=?"
 REPLACED = "SELECT line, writer, place, held FROM events WHERE target=? AND op='supersede'"
 
@@ -51,6 +57,8 @@ def state_of(sql: sqlite3.Connection, record: Record) -> tuple[Folded, list[Reco
     standing = _standing(sql, record.id, events)
     first = min(standing, key=lambda one: (begins(one), one.id), default=None)
     state = fold(record, events, successor=first)
+    if state.tombstone and not sql.execute(IS_REJECTED_HERE, {"id": record.id}).fetchone()[0]:
+        state = state._replace(tombstone=False)
     (bars,) = sql.execute(HELD, {"id": record.id}).fetchone()
     if bars is not None and state.status == "live":
         held = with_fields(state.record, {"trust": "quarantined"})
@@ -107,7 +115,9 @@ def hold_back(sql: sqlite3.Connection, target: str) -> None:
     if not theirs:
         return
     own = [event for event, strange in said if not strange]
-    stands = {(event.op, event.agent_id if event.op == "core" else None) for event in own}
+    approved = {event.target for event in own if event.op == "approve"}
+    standing = [*own, *(event for event in theirs if event.id in approved)]
+    stands = {(event.op, event.agent_id if event.op == "core" else None) for event in standing}
     is_ours, guarded = _is_ours(sql, target), {event.id for event in own}
     waits: dict[str, None] = {}
     for event in sorted(theirs, key=lambda event: event.target != target):
@@ -194,7 +204,7 @@ def _standing(
         # If each of two was said to hold instead of the other, both stay.
         if takes_places(state) and id not in successors_said(said) and not is_held_back(sql, one):
             found[one.id] = state.record
-        elif state.status == "rejected" and one.id not in seen:
+        elif state.status == "rejected" and one.id not in seen and not is_held_back(sql, one):
             # A correction that was corrected before being called false leaves its place to its successor.
             found |= {last.id: last for last in _standing(sql, one.id, said, seen | {id, one.id}) if last.id != id}
     return list(found.values())

@@ -157,6 +157,11 @@ def _digest(text: bytes, parent: bytes, salt: str, by: str) -> bytes:
     return blake2b(head + text, digest_size=DIGEST).digest()
 
 
+def body_of(data: Mapping[str, JSON]) -> bytes:
+    """Return the digest of what a line says, wherever it stands."""
+    return _body(encode_data(unplaced(data)).encode())
+
+
 def _body(text: bytes) -> bytes:
     return blake2b(text, digest_size=DIGEST).digest()
 

@@ -21,6 +21,10 @@ UNTOLD = ("program",)
 """Actors that state nothing themselves: what they say about a record is not an independent source."""
 DOCUMENT = "document"
 """The operation of lines that store documents."""
+DOCUMENT_TEXTS = ("kind", "space", "name", "value", "record", "of", "again", "kept_at", "until")
+DOCUMENT_COUNTS = ("number", "pieces", "piece")
+EXACT = 2**53
+"""The range in which a float is exact, so that SQLite and other programs count as Python does."""
 SOURCES_NEEDED = 3
 """The number of independent sources that verify a candidate."""
 CONFIRMED_BY_PERSON, CONFIRMED, CONTRADICTED = 0.15, 0.1, -0.2
@@ -72,6 +76,7 @@ class Event(NamedTuple):
         if not isinstance(changes, Mapping):
             raise InvalidRecord("fields is not an object.")
         problems = field_problems({"created_at": data["at"], **{key: changes.get(key) for key in CHANGEABLE}})
+        problems += [] if data["op"] != DOCUMENT else _problems_of_version(changes)
         if problems:
             raise InvalidRecord(problems[0])
         text = {key: str(data[key]) for key in ("op", "target", "user_id", "at")}
@@ -84,6 +89,14 @@ class Event(NamedTuple):
             session_id=session if isinstance(session, str) else None,
             agent_id=agent if isinstance(agent, str) else None, fields=changes,
         )  # fmt: skip
+
+
+def _problems_of_version(fields: Mapping[str, JSON]) -> list[str]:
+    """Return what makes a line of a document unreadable."""
+    texts = [name for name in DOCUMENT_TEXTS if not isinstance(fields.get(name, ""), str)]
+    counts = [name for name in DOCUMENT_COUNTS if type(many := fields.get(name, 1)) is not int or abs(many) > EXACT]
+    wrong = [f"{name} is not a string." for name in texts] + [f"{name} is not a whole number." for name in counts]
+    return wrong or field_problems({"created_at": fields.get("kept_at"), "valid_until": fields.get("until")})
 
 
 class Located(NamedTuple):

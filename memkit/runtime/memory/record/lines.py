@@ -329,8 +329,12 @@ def decode_line(line: bytes) -> dict[str, JSON]:
         raise InvalidRecord(f"The line has {len(line):,} bytes; the limit is {4 * MAX_LINE_BYTES:,}.")
     try:
         data = DECODER.decode(line.decode())
+        if HALF.search(line):
+            ENCODER.encode(data).encode()
     except UnicodeDecodeError:
         raise InvalidRecord("The line is not UTF-8.") from None
+    except UnicodeEncodeError:
+        raise InvalidRecord("The line contains half of a surrogate pair, which is not valid Unicode.") from None
     except (ValueError, RecursionError) as error:
         raise InvalidRecord(f"The line is not JSON: {error}.") from None
     if not isinstance(data, dict):
@@ -352,6 +356,8 @@ def _each_once(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
 
 DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_each_once)
 ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+"""The escape of half of a surrogate pair, which nothing here could be looked up or written by."""
 
 SEALED = "[sealed]"
 """The text of a record whose line is sealed with a key that is not here."""
