@@ -1,5 +1,6 @@
 """What other clones say about something of ours, in a clone that trusted nobody: it waits for a person."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +35,14 @@ class Clones:
         # Two clones have an index each, and only ours has strangers.
         self.theirs.keep_index_in(path / "theirs")
         self.theirs.path = None
-        self.ours.foreign = lambda writer: writer == "mallory" and not self.trusted
+        self.ours.foreign = lambda writer: writer != "own" and not self.trusted
+        self._path = path
+
+    def plant(self, *lines: dict[str, object]) -> None:
+        """Add lines to the shard of another stranger, in whom nothing keeps the manners of memkit."""
+        (month,) = (self._path / "archive").iterdir()
+        with (month / "0-evil.jsonl").open("a") as file:
+            file.writelines(json.dumps({"user_id": "ada", **line}) + "\n" for line in lines)
 
 
 @pytest.fixture
@@ -247,3 +255,99 @@ def test_a_stranger_takes_no_place_of_a_document_of_ours(clones: Clones, text: s
     assert read() == ('"ours again"', ['"ours again"'])
     clones.trusted = True
     assert read() == ('"ours again"', ['"ours again"'])
+
+
+LATER = "2030-01-01T00:00:00Z"
+
+
+def test_what_a_stranger_took_back_leaves_our_place_to_nobody(clones: Clones) -> None:
+    """A correction that waits has no place of ours to leave to its own correction when it is called false."""
+    id = put(clones.ours, "Ada lives in Porto")
+    first = put(clones.theirs, "Ada lives in Rome", supersedes=id)
+    put(clones.theirs, "Ada lives in Faro", supersedes=first)
+    clones.theirs.mark("reject", first, PERSON)
+
+    assert clones.theirs.get(id).status == "superseded"
+    assert clones.ours.get(id).status == "live"
+    assert clones.ours.open_questions() == []
+
+
+def test_a_value_that_only_strangers_rejected_may_be_said_here(clones: Clones) -> None:
+    """It is barred as soon as somebody here rejects it, too, or trusts the store."""
+    theirs = put(clones.theirs, "Ada lives in Porto")
+    clones.theirs.mark("reject", theirs, PERSON)
+    assert clones.theirs.offer(Draft("Ada lives in Porto"), SAID).decision == "refused"
+    assert clones.ours.offer(Draft("Ada lives in Porto"), SAID).decision == "admitted"
+
+    clones.trusted = True
+    assert clones.ours.view.is_tombstoned("ada", "Ada lives in Porto")
+    clones.trusted = False
+    clones.ours.mark("reject", theirs, PERSON)
+    assert clones.ours.view.is_tombstoned("ada", "Ada lives in Porto")
+
+
+def test_a_stranger_neither_withdraws_our_wish_nor_asks_about_it(clones: Clones) -> None:
+    """What waits here is approved here, whatever others say of it, and their approval is no question of its own."""
+    id = put(clones.ours, "Ada lives in Porto")
+    wish = clones.ours.mark("forget", id, Origin(actor="agent", user_id="ada", session_id="s2", taint=("tool:web",)))
+    clones.theirs.mark("reject", wish, PERSON)
+    clones.plant({"id": "0a", "op": "approve", "target": wish, "at": LATER, "actor": "person"})
+
+    assert [one.id for one in clones.ours.waiting()] == [wish]
+    clones.ours.mark("approve", wish, PERSON)
+    assert clones.ours.get(id).status == "retired"
+
+
+def test_an_edit_of_a_stranger_that_ours_came_after_is_no_question(clones: Clones) -> None:
+    """Approving it would change nothing."""
+    clones.theirs.edit_core("ada", "human", "Her name is Ada.", PERSON)
+    clones.ours.edit_core("ada", "human", "Her name is Ada Lovelace.", PERSON)
+    assert clones.ours.waiting() == []
+
+    clones.theirs.edit_core("ada", "human", "Her name is Eve.", PERSON)
+    assert [one.text for one in clones.ours.waiting()] == ["human: Her name is Eve."]
+    assert clones.ours.census().waiting == {"records": 0, "core": 1}
+
+
+def test_a_stranger_writes_no_part_of_a_document_of_ours(clones: Clones) -> None:
+    """A line that claims to be a piece, or the whole, of ours is none, whichever is read first."""
+    text = "ours " * 10_000
+    clones.ours.keep([KeptDocument("item", "ada", "key", text)], TOOL)
+    (whole,) = clones.ours.documents("ada", lambda documents: [one.id for one in documents.newest("item")])
+    place = {"kind": "item", "space": "ada", "name": "key", "of": whole, "number": 9}
+    kept = {"op": "document", "target": "document/item", "at": LATER, "actor": "person"}
+    clones.plant(
+        {"id": "0a", **kept, "fields": {**place, "value": '"theirs"'}},
+        {"id": "0b", **kept, "fields": {**place, "pieces": 3, "piece": 1}},
+        {"id": "0c", **kept, "fields": {**place, "pieces": 3, "piece": 1, "value": "theirs"}},
+        {"id": "0d", **kept, "fields": {**place, "of": "0a", "again": "0a"}},
+    )
+
+    for _ in range(2):
+        document = clones.ours.documents("ada", lambda documents: documents.get("item", "ada", "key"))
+        assert (json.loads(document.value), document.number) == (text, 1)
+        clones.ours.rebuild()
+
+
+def test_a_version_that_is_its_own_continuation_ends(clones: Clones) -> None:
+    """Reading it does not go round for ever."""
+    kept = {"op": "document", "target": "document/item", "at": LATER, "actor": "person"}
+    fields = {"kind": "item", "space": "ada", "name": "key", "number": 1}
+    put(clones.ours, "Ada rows")
+    clones.plant(
+        {"id": "0a", **kept, "fields": {**fields, "value": '"theirs"'}},
+        {"id": "0b", **kept, "fields": {**fields, "of": "0a", "again": "0a"}},
+    )
+
+    document = clones.ours.documents("ada", lambda documents: documents.get("item", "ada", "key"))
+    assert document.value == '"theirs"'
+
+
+@pytest.mark.parametrize("trusts", [True, False])
+def test_what_a_stranger_says_against_ours_is_no_question(clones: Clones, trusts: bool) -> None:
+    """A tainted record opens none; the same two are one in a store that is trusted."""
+    put(clones.ours, "Ada lives in Porto")
+    clones.plant({"id": "0a", "text": "Ada lives in Rome", "actor": "person", "created_at": "2026-01-01T00:00:00Z"})
+    clones.trusted = trusts
+
+    assert [one.kind for one in clones.ours.open_questions()] == ["contradiction"][: int(trusts)]

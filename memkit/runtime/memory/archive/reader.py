@@ -585,7 +585,7 @@ class ArchiveReader:
         In each corpus at most ``most`` records that were not examined yet are compared, the newest first.
         """
         with self._reading(user_id):
-            names = [name for name in self._names(user_id) if not self._index.catalogue.is_settled(name)]
+            names = [name for name in self._names(user_id) if not self._index.is_settled(name)]
             names = [name for name in names if self._index.corpus(name).has_several()]
             if not names:  # true of nearly every search, which then need not load the comparison
                 return []

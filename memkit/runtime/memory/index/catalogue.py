@@ -369,15 +369,15 @@ class Catalogue:
             return None
         return int(row[0]), int(row[1]), int(last or 0)
 
-    def is_settled(self, name: str) -> bool:
-        """Return whether a corpus had no open questions when last checked, and gained no line since."""
+    def is_settled(self, name: str, strangers: Iterable[str]) -> bool:
+        """Return whether a corpus had no open questions when last checked, with these strangers and every line."""
         row = self._sql.execute("SELECT num, settled FROM corpora WHERE name=?", (name,)).fetchone()
         last = self._sql.execute("SELECT max(seq) FROM lines WHERE corpus=?", (row[0],)).fetchone()[0] if row else None
-        return row is None or (last or 0) == row[1]
+        return row is None or _settled(last or 0, strangers) == str(row[1])
 
-    def note_settled(self, name: str, up_to: int) -> None:
-        """Note that the lines of a corpus up to this one leave no question open."""
-        self._sql.execute("UPDATE corpora SET settled=? WHERE name=?", (up_to, name))
+    def note_settled(self, name: str, up_to: int, strangers: Iterable[str]) -> None:
+        """Note that the lines of a corpus up to this one leave no question open while these writers are strangers."""
+        self._sql.execute("UPDATE corpora SET settled=? WHERE name=?", (_settled(up_to, strangers), name))
 
     def lines(self, corpus: int, after: int) -> Iterator[CataloguedLine]:
         """Yield the lines of a corpus that follow line ``after``."""
@@ -587,6 +587,10 @@ class Catalogue:
             "UPDATE shards SET size=?, mtime_ns=?, inode=?, seen=?, checksum=?, ended=? WHERE path=?",
             (stat.size, stat.mtime_ns, stat.inode, seen, checksum, ended, path),
         )
+
+
+def _settled(up_to: int, strangers: Iterable[str]) -> str:
+    return " ".join([str(up_to), *sorted(strangers)])
 
 
 def _row(

@@ -72,12 +72,13 @@ SCHEMA = (
     "CREATE TABLE pieces(writer TEXT, id TEXT, place INT, text TEXT, PRIMARY KEY(writer, id, place)) WITHOUT ROWID",
 )
 WAITING = """SELECT line, writer, place, held FROM events AS said
-             WHERE held AND op NOT IN ('evidence', 'confirm', 'contradict', 'consent', 'approve') AND NOT EXISTS(
+             WHERE held AND op NOT IN ('evidence', 'confirm', 'contradict', 'consent', 'approve')
+             AND target NOT IN (SELECT id FROM events WHERE held) AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke') AND NOT held)
              ORDER BY id"""
 """What a stranger's line only adds to or takes from a record's confidence is not worth a person's time.
 
-What a stranger approves waits itself, if it does.
+What a stranger approves, or rejects of what waits, waits itself.
 """
 BARRED = """SELECT target FROM events WHERE op IN ('tombstone', 'allow') AND NOT held GROUP BY target
             HAVING max(CASE op WHEN 'tombstone' THEN json_extract(line, '$.at') || id END)

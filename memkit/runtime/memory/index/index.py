@@ -221,6 +221,15 @@ class Index:
                 self.refresh(anew=True)
         raise ArchiveError("Another program is rewriting the archive. Nothing was changed; try again when it is done.")
 
+    def is_settled(self, name: str) -> bool:
+        """Return whether a corpus had no open questions when last checked, and no line or trust changed since."""
+        return self.catalogue.is_settled(name, self._strangers())
+
+    def note_settled(self, name: str, up_to: int) -> None:
+        """Note that the lines of a corpus up to this one leave no question open."""
+        with self.catalogue.database.transaction():
+            self.catalogue.note_settled(name, up_to, self._strangers())
+
     def corpus_holding(self, id: str, user_id: str | None) -> str | None:
         """Return the corpus in which this user may see the record or event ``id``; None may see all."""
         names = self.catalogue.corpora_of_id(id)

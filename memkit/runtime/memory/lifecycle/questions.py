@@ -102,7 +102,7 @@ def open_questions(index: Index, names: Iterable[str], now: datetime, most: int 
 
     Records not examined yet are compared first, at most ``most`` in each corpus.
     """
-    asked = (name for name in names if not index.catalogue.is_settled(name))
+    asked = (name for name in names if not index.is_settled(name))
     return [question for name in asked for question in index.noting(partial(_of_corpus, index, name, now, most))]
 
 
@@ -119,8 +119,7 @@ def _of_corpus(index: Index, name: str, now: datetime, most: int | None) -> list
     for question in (*structural, *again, *_contradictions(sql, now)):
         found.setdefault(question.ids, question)
     if state and not found and not sql.execute(UNLOOKED, (1,)).fetchone():
-        with index.catalogue.database.transaction():
-            index.catalogue.note_settled(name, state[2])
+        index.note_settled(name, state[2])
     return list(found.values())
 
 
@@ -220,9 +219,11 @@ def _against(event: "Event") -> list[str]:
 
 
 def _contradictions(sql: sqlite3.Connection, now: datetime) -> Iterator[OpenQuestion]:
+    from ..index.standing import is_ours
+
     for pair in sql.execute(CLASHING):
         one, other = (Record.from_checked(json.loads(data)) for data in pair)
-        if one.taint or other.taint or not _may_meet(one, other, now):
+        if one.taint or other.taint or is_ours(sql, one.id) != is_ours(sql, other.id) or not _may_meet(one, other, now):
             continue
         says = contradict(one.text, other.text)
         why = "They cannot both be true." if says else "A language model thinks that they cannot both be true."

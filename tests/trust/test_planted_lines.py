@@ -1,0 +1,158 @@
+"""Lines planted in a clone's archive by whoever can push to the store: in no name, and with no trick, do they act."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from foreign_store import Ask, commit, git
+
+from memkit.workspace import open_workspace
+
+
+class Clone(NamedTuple):
+    """A clone of a store that somebody else began, and the command line there."""
+
+    path: Path
+    ask: Ask
+
+    def __call__(self, *words: str) -> Any:
+        """Return what a command answers."""
+        return self.ask(*words, "--user", "ada", "--store", str(self.path))["data"]
+
+    def live(self) -> dict[str, list[str]]:
+        """Return the live records, each with the kinds of its taint."""
+        results = self("memory", "search", "Ada", "-k", "50")["results"]
+        return {one["text"]: [origin.partition(":")[0] for origin in one["taint"]] for one in results}
+
+    def shard(self, name: str) -> Path:
+        """Return the shard of a writer."""
+        (month,) = {path.parent for path in self.path.glob("archive/*/*.jsonl")}
+        return month / f"{name}.jsonl"
+
+    def plant(self, *lines: dict[str, object], writer: str = "0-evil") -> None:
+        """Add lines without links to a shard."""
+        with self.shard(writer).open("a") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+
+    def read_anew(self) -> None:
+        """Read all shards again, in the order of a new index."""
+        self.ask("index", "rebuild", "--store", str(self.path))
+
+    @property
+    def writer(self) -> str:
+        """Return the name under which it writes."""
+        (path,) = self.path.glob(".memkit/state/*/writer")
+        (shard,) = self.shard("x").parent.glob(f"{path.read_text().strip()}*.jsonl")
+        return shard.stem
+
+
+@pytest.fixture
+def clone(store: Path, ask: Ask, tmp_path: Path) -> Clone:
+    """Give a clone with a record of the store's, which nobody here trusted."""
+    ask("memory", "add", "Ada rows", "--user", "ada", "--store", str(store))
+    commit(store, "Remember")
+    git(tmp_path, "clone", "-q", str(store), str(tmp_path / "clone"))
+    return Clone(tmp_path / "clone", ask)
+
+
+def record(id: str, text: str, **more: object) -> dict[str, object]:
+    """Return the line of a record that claims to be a person's word."""
+    said = {"type": "fact", "actor": "person", "trust": "verified", "created_at": "2026-11-01T09:00:00Z"}
+    return {"id": id, "text": text, "user_id": "ada", **said, **more}
+
+
+def event(id: str, op: str, target: str, **fields: object) -> dict[str, object]:
+    """Return the line of an event that claims to be a person's."""
+    said = {"user_id": "ada", "at": "2030-01-01T00:00:00Z", "actor": "person"}
+    return {"id": id, "op": op, "target": target, **said, "fields": fields}
+
+
+def test_lines_under_a_name_like_ours_are_not_ours(clone: Clone) -> None:
+    """Anybody can write lines without links in a shard that is named as if this clone had another branch."""
+    id = clone("memory", "add", "Ada drinks tea")["id"]
+
+    clone.plant(record("0a", "Ada drinks rum"), event("0b", "reject", id), writer=f"{clone.writer}-x")
+
+    assert clone.live() == {"Ada rows": ["writer"], "Ada drinks tea": [], "Ada drinks rum": ["writer"]}
+
+
+def test_nobody_takes_the_ids_of_our_lines(clone: Clone) -> None:
+    """Neither a record's nor that of what was done to it, also when all is read anew and theirs would come first."""
+    tea, rum = (clone("memory", "add", f"Ada drinks {what}")["id"] for what in ("tea", "rum"))
+    clone("memory", "reject", rum)
+    clone("core", "set", "human", "Her name is Ada.")
+    clone.ask("consent", "withdraw", "--user", "ada", "--store", str(clone.path))
+    ours = [json.loads(line) for line in clone.shard(clone.writer).read_text().splitlines()]
+
+    clone.plant(record(tea, "Ada drinks gin"), *(event(one["id"], "confirm", tea) for one in ours if "op" in one))
+
+    for _ in range(2):
+        assert clone.live() == {"Ada rows": ["writer"], "Ada drinks tea": []}
+        assert clone("core", "show")["sections"]["human"] == "Her name is Ada."
+        with open_workspace(clone.path) as workspace:
+            assert workspace.archive.consent("ada") is False
+        clone.read_anew()
+    assert {one["code"] for one in clone.ask("fsck", "--store", str(clone.path), code=1)["diagnostics"]} >= {"tampered"}
+
+
+def test_a_withheld_line_of_a_stranger_withholds_nothing_of_ours(clone: Clone, store: Path) -> None:
+    """It would have waited as it was written."""
+    id = clone("memory", "add", "Ada drinks tea")["id"]
+    (theirs,) = (path for path in clone.shard("x").parent.iterdir() if path.stem != clone.writer)
+
+    clone.plant(event("0a", "reject", id), writer=theirs.stem)
+
+    assert clone.live() == {"Ada rows": ["writer"], "Ada drinks tea": []}
+
+
+def test_an_edit_of_core_memory_is_approved_and_then_ours(clone: Clone) -> None:
+    """It claims to be verified, which is nobody's word here until a person gives it; then nothing replaces it."""
+    clone.plant(event("0a", "core", "core/human", text="Her name is Ada.", trust="verified"))
+    with open_workspace(clone.path) as workspace:
+        assert workspace.archive.core_taint("ada") == ("writer:0-evil",)
+
+    clone("memory", "approve", "0a")
+
+    with open_workspace(clone.path) as workspace:
+        assert workspace.archive.core_taint("ada") == ()
+    clone.plant(event("0b", "core", "core/human", text="Her name is Eve.", trust="verified"))
+    assert clone("core", "show")["sections"]["human"] == "Her name is Ada."
+    assert [one["id"] for one in clone("memory", "list", "--open")["waiting"]] == ["0b"]
+
+
+def test_a_trusted_store_asks_what_it_did_not_ask_before(clone: Clone, store: Path) -> None:
+    """Two corrections of one record are no question while one of them waits, and one as soon as both count."""
+    id = clone("memory", "add", "Ada lives in Porto")["id"]
+    commit(clone.path, "Remember")
+    git(store, "pull", "-q", "--no-edit", str(clone.path), "HEAD")
+    there = Clone(store, clone.ask)
+    there("memory", "supersede", id, "Ada lives in Rome")
+    clone("memory", "supersede", id, "Ada lives in Faro")
+    for one in (store, clone.path):
+        commit(one, "Correct")
+    git(clone.path, "pull", "-q", "--no-rebase", "--no-edit", "origin", "HEAD")
+    assert clone("memory", "list", "--open")["open"] == []
+
+    clone.ask("trust", "--yes", "--store", str(clone.path))
+
+    assert [one["kind"] for one in clone("memory", "list", "--open")["open"]] == ["two_successors"]
+
+
+HOSTILE: list[dict[str, object]] = [
+    {"number": "x"}, {"number": 10**30}, {"number": None}, {"number": 1.5}, {"pieces": "x"}, {"pieces": 2, "piece": []},
+    {"value": {"a": 1}}, {"record": ["x"]}, {"of": 7}, {"until": "soon"}, {"kept_at": "soon"}, {"more": "\ud800"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", HOSTILE, ids=str)
+def test_no_line_keeps_a_store_from_being_read(clone: Clone, fields: dict[str, object]) -> None:
+    """What cannot be read of a document is set aside and said, and everything else is served."""
+    place = {"kind": "item", "space": "ada", "name": "key", "number": 1, "value": '"v"'}
+
+    clone.plant(event("0a", "document", "document/item", **place | fields))
+
+    assert clone.live() == {"Ada rows": ["writer"]}
+    clone.ask("fsck", "--store", str(clone.path), code=1)
