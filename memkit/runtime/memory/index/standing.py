@@ -23,21 +23,23 @@ ABOUT = f"SELECT line, writer, place, held FROM events WHERE {SAID_OF}"
 OF_STRANGERS = "writer IN (SELECT writer FROM strangers)"
 """Whether a line is by a writer whom nobody here trusted."""
 TOLD_OF = f"SELECT line, {OF_STRANGERS} FROM events WHERE {SAID_OF}"
-IS_OURS = f"""SELECT EXISTS(SELECT 1 FROM records WHERE id=:id AND NOT {OF_STRANGERS})
-              OR EXISTS(SELECT 1 FROM events WHERE target=:id AND op='approve' AND NOT {OF_STRANGERS})"""
+IS_OURS, IS_REJECTED_HERE = (
+    f"""SELECT EXISTS(SELECT 1 FROM records WHERE id=:id AND NOT {OF_STRANGERS})
+        OR EXISTS(SELECT 1 FROM events WHERE target=:id AND op='{verdict}' AND NOT {OF_STRANGERS})"""
+    for verdict in ("approve", "reject")
+)
+"""Whether a record, or a verdict on it, is ours: what strangers reject of theirs bars no word of ours."""
 STRANGE_WRITER = f"SELECT writer FROM records WHERE id=? AND {OF_STRANGERS}"
 STRANGE_SUCCESSORS = f"SELECT id FROM records WHERE supersedes=? AND {OF_STRANGERS}"
 STANDS_AGAINST = {"core": "core", "consent": "consent", "allow": "tombstone"}
 """By the operation of a stranger's line that is about no record: what of ours it may not undo."""
-HELD = f"""SELECT max(bars AND NOT {OF_STRANGERS}) FROM withheld WHERE (target=:id OR target IN (SELECT id FROM events WHERE target=:id))
+HELD = f"""SELECT max(bars AND NOT {OF_STRANGERS}) FROM withheld
+           WHERE (target=:id OR target IN (SELECT id FROM events WHERE target=:id))
            AND NOT ({OF_STRANGERS} AND ({IS_OURS}))"""
 """Whether a withheld line about a record or its events may have barred its value; NULL if there is none.
 
 A stranger's may not: it would wait if it were as it was written.
 """
-IS_REJECTED_HERE = f"""SELECT EXISTS(SELECT 1 FROM records WHERE id=:id AND NOT {OF_STRANGERS})
-                       OR EXISTS(SELECT 1 FROM events WHERE target=:id AND op='reject' AND NOT {OF_STRANGERS})"""
-"""Whether a rejected record is ours, or we rejected it: what strangers take back of theirs bars no word of ours."""
 GAVE_WAY = "SELECT target FROM events WHERE successor=?"
 REPLACED = "SELECT line, writer, place, held FROM events WHERE target=? AND op='supersede'"
 
