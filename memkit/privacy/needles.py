@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -62,8 +62,22 @@ _VALUES_OF_JSON = frozenset({"null", "none", "true", "false"})
 """Without quotes these name nobody."""
 _WORD = re.compile(r"[^\W_]+")
 _VALUE = re.compile(r"[^\W_]+(?:[-_.@/+:][^\W_]+){0,3}")
-_ASCII_GAPS = {code: None for code in range(128) if not chr(code).isalnum()}
 
+
+class _Letters(dict[int, str | None]):
+    """What each character counts as, by its code, computed when it is first met; None where it counts as nothing."""
+
+    def __missing__(self, code: int) -> str | None:
+        """Return the letters and digits of a character, folded."""
+        if len(self) >= _MOST_LETTERS:  # bytes that are no text, read as UTF-16, hold every character there is
+            self.clear()
+        folded = normalize("NFKD", normalize("NFKC", chr(code)).casefold())
+        self[code] = "".join(filter(str.isalnum, folded)) or None
+        return self[code]
+
+
+_MOST_LETTERS = 4096
+_LETTERS = _Letters()
 
 _PIECE, _WORD_KIND, _BEGINNING = 0, 1, 2
 """What a mark stands for: a run or a value, a word, the beginning of a value."""
@@ -262,7 +276,7 @@ class Needles:
             yield from _joined(text, self._begun.__contains__)
 
     def _run_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        places = [(letter, place) for place, char in enumerate(text) for letter in _letters(char)]
+        places = [(letter, place) for place, char in enumerate(text) for letter in _LETTERS[ord(char)] or ""]
         letters = "".join(letter for letter, _ in places)
         for start in range(len(letters) - RUN + 1):
             if letters[start : start + RUN] in self.runs:
@@ -275,14 +289,7 @@ def flat(text: str) -> str:
     >>> flat("Café  No. 7")
     'cafeno7'
     """
-    if text.isascii():
-        return text.lower().translate(_ASCII_GAPS)
-    return "".join(map(_letters, text))
-
-
-@lru_cache(maxsize=4096)
-def _letters(char: str) -> str:
-    return "".join(filter(str.isalnum, normalize("NFKD", normalize("NFKC", char).casefold())))
+    return text.translate(_LETTERS)
 
 
 def _runs(letters: str) -> Iterator[str]:
@@ -332,7 +339,7 @@ def _words(text: str) -> Iterator[str]:
 
 def _runs_of_words(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the runs that begin at the start of a word, with start and end; in scripts without blanks, all runs."""
-    places = [(letter, place) for place, char in enumerate(text) for letter in _letters(char)]
+    places = [(letter, place) for place, char in enumerate(text) for letter in _LETTERS[ord(char)] or ""]
     letters = "".join(letter for letter, _ in places)
     for start in range(len(letters) - RUN + 1):
         place = places[start][1]

@@ -41,6 +41,8 @@ _LONG = 4 * 1024 * 1024
 _HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
 _ESCAPE = re.compile(rb'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+_STRETCH = re.compile(rb"[\t\n\r\x20-\x7e\x80-\xff]{6,}")
+"""What can be text in some encoding of one byte a letter."""
 _MEMBER = re.compile(rb"\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]")
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _PLAIN = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
@@ -116,10 +118,13 @@ def _texts(data: bytes) -> Iterator[str]:
 
 
 def _unwrapped(data: bytes) -> Iterator[bytes]:
-    if b"\\" in data and _ESCAPE.search(data):
-        yield _unescaped(data)
-    if b"%" in data and _PERCENT.search(data):
-        yield unquote_to_bytes(data.replace(b"+", b" "))
+    # Of bytes that are no text only the stretches with an escape are read again: a photo has some by chance, and as a
+    # whole it would be read a dozen times over.
+    written = [data] if is_text(data) else _STRETCH.findall(data)
+    if escaped := b"\n".join(stretch for stretch in written if b"\\" in stretch and _ESCAPE.search(stretch)):
+        yield _unescaped(escaped)
+    if quoted := b"\n".join(stretch for stretch in written if b"%" in stretch and _PERCENT.search(stretch)):
+        yield unquote_to_bytes(quoted.replace(b"+", b" "))
     for match in _HEX.finditer(data):
         yield from filter(_says_something, [binascii.unhexlify(match[0])])
     for match in _BASE64.finditer(data):
@@ -304,7 +309,7 @@ class WordTraces(Enum):
 
 
 class Scanner:
-    """Looks for needles; a line that many objects share is read once.
+    """Looks for needles; a line that many objects share is read once, and so is a file with its object.
 
     Single words are traces in what memkit wrote. In what people wrote they are only reported, and accuse nobody.
     """
@@ -316,7 +321,7 @@ class Scanner:
     def finds(self, data: bytes, *, words: WordTraces = WordTraces.NONE) -> bool:
         """Return whether ``data`` contains a trace, however it is encoded."""
         if not data.startswith(b"{"):
-            return self._found_in(data, words is not WordTraces.NONE)
+            return self._found_lately(data, words is not WordTraces.NONE)
         # Packed data within lines that are not text may contain bytes that look like line ends.
         is_packed = not is_text(data) and self._found_in(data, False)
         return is_packed or any(self._line(line, words) for line in data.split(b"\n"))

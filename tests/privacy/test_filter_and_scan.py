@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +25,7 @@ from memkit.cli.main import run
 from memkit.privacy import scan
 from memkit.privacy.belonging import Belonging, Subject
 from memkit.privacy.needles import Census, Needles
-from memkit.privacy.scan import Scanner
+from memkit.privacy.scan import Scanner, readings
 from memkit.runtime.memory.log.log import claimed_link, link_of, linked, parent_of
 from memkit.runtime.memory.record.lines import encode_line
 from tests.privacy.traces import TEXT, erase, git, leaking, objects
@@ -105,6 +106,21 @@ def test_no_encoding_hides_a_text(hidden: Callable[[str], bytes]) -> None:
     assert scanner.finds(b'{"before": 1}\n\xff noise ' + hidden(TEXT) + b" more")
     if hidden(TEXT) != TEXT[5:30].encode():
         assert scanner.finds(hidden("Ключ лежит под ковриком у двери"))
+
+
+def test_an_escaped_text_is_found_among_bytes_that_are_none() -> None:
+    """A database or a picture may carry JSON or an address between bytes that no text has."""
+    scanner = Scanner(Needles("alice", [TEXT]))
+
+    for hidden in (json.dumps("".join(f"\\u{ord(letter):04x}" for letter in TEXT)), quote(TEXT)):
+        assert scanner.finds(b"\x00\x01\xfe\x07" + hidden.encode() + b"\x00\xff\x03")
+
+
+def test_bytes_that_are_no_text_are_read_a_few_times() -> None:
+    """A photo holds what looks like an escape by chance; all of it is not read again for that, nor for those within."""
+    photo = Random(1).randbytes(100_000)
+
+    assert sum(map(len, readings(photo))) < 6 * len(photo)
 
 
 @pytest.mark.parametrize("data", [b"", b"The rain in Spain", b"quokka islands", b"0123456789abcdef" * 4, b"A" * 5000])
