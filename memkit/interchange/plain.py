@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 from memkit.errors import UsageError
 from memkit.interchange.interface import ImportSource, Item, Passed, Unfit, Wishes, foreign
@@ -20,6 +21,8 @@ BULLETS = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+")
 OBSERVATION = re.compile(r"^\[(?P<category>[^\]\[]{1,60})\]\s+(?P<text>.+?)(?:\s+\((?P<context>[^()]*)\))?$")
 RELATION = re.compile(r"^(?P<relation>[\w -]{1,60}?)\s*\[\[(?P<target>[^\]]+)\]\]")
 TAG = re.compile(r"(?:^|\s)#([\w/-]+)")
+TAGS_AT_END = re.compile(r"(?:\s+#[\w/-]+)+\s*$")
+"""Other tags are words of the sentence: "uses #python for work"."""
 
 
 def read_text(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
@@ -54,16 +57,23 @@ def read_csv(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
         )
     names = {ours: wishes.names.get(ours) or lowered.get(ours) for ours in KNOWN}
     name = source.path.name if source.path else "stdin"
-    try:
-        for row in rows:
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield Unfit(rows.line_num, (Reason("schema", f"The row cannot be read: {error}."),))
+        else:
             yield _row(rows.line_num, row, column, names, wishes, name)
-    except csv.Error as error:
-        yield Unfit(rows.line_num, (Reason("schema", f"The row cannot be read: {error}."),))
 
 
 def _row(
-    number: int, row: dict[str, str | None], column: str, names: dict[str, str | None], wishes: Wishes, name: str
+    number: int, row: dict[str | None, Any], column: str, names: dict[str, str | None], wishes: Wishes, name: str
 ) -> Item:
+    if None in row:  # its cells may belong to other columns, and one column may be the user
+        why = "The row has more cells than the header. Quote a text that contains the separator."
+        return Unfit(number, (Reason("schema", why),))
     text = (row.get(column) or "").strip()
     data: dict[str, object] = {"text": text, "source_url": f"csv:{name}#{fingerprint(text)[:16]}"}
     for ours, theirs in names.items():
@@ -101,7 +111,7 @@ def _note(page: FolderPage, lists: Lists, wishes: Wishes) -> Iterator[Item]:
             tags = ["relation"]
         elif observation:
             tags = [observation["category"], *TAG.findall(observation["text"])]
-            text = f"{title}: {TAG.sub('', observation['text']).strip()}"
+            text = f"{title}: {TAGS_AT_END.sub('', observation['text'])}"
             text += f" ({observation['context']})" if observation["context"] else ""
         else:
             left += 1

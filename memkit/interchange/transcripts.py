@@ -20,12 +20,13 @@ MEMORIES = "memories.json"
 
 def read_chatgpt(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
     """Yield one memory for each of the user's statements in ``conversations.json`` of an export, or its folder."""
-    place, answered, secret = 0, 0, 0
+    place, answered, secret, replaced = 0, 0, 0, 0
     for conversation in _conversations(source, "mapping"):
-        nodes = conversation["mapping"].values() if isinstance(conversation["mapping"], Mapping) else ()
-        for message in (node.get("message") for node in nodes if isinstance(node, Mapping)):
-            if not isinstance(message, Mapping) or _at(message, "author", "role") != "user":
-                answered += isinstance(message, Mapping)
+        messages, others = _standing(conversation)
+        replaced += len(others)
+        for message in messages:
+            if _at(message, "author", "role") != "user":
+                answered += 1
                 continue
             parts = _at(message, "content", "parts")
             text = "\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
@@ -35,7 +36,28 @@ def read_chatgpt(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
             for memory in _stated(text, said, f"chatgpt:{id}#{message.get('id')}"):
                 place += 1
                 yield foreign(place, memory, wishes)
+    if replaced:
+        yield Passed("message", "Another version replaced it in the conversation.", count=replaced)
     yield from _left(answered, secret)
+
+
+def _standing(conversation: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Return the messages that the conversation shows, and those that edited or regenerated ones replaced.
+
+    The nodes are a tree, and the shown ones lead from the current node up to the root.
+    """
+    mapping = conversation["mapping"]
+    nodes = (
+        {id: node for id, node in mapping.items() if isinstance(node, Mapping)} if isinstance(mapping, Mapping) else {}
+    )
+    shown: set[str] = set()
+    id = conversation.get("current_node")
+    while isinstance(id, str) and id in nodes and id not in shown:
+        shown.add(id)
+        id = nodes[id].get("parent")
+    told = [(id, message) for id, node in nodes.items() if isinstance(message := node.get("message"), Mapping)]
+    standing = [message for id, message in told if id in shown or not shown]
+    return standing, [message for id, message in told if shown and id not in shown]
 
 
 def read_claude_export(source: ImportSource, wishes: Wishes) -> Iterator[Item]:

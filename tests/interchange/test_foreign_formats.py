@@ -410,6 +410,26 @@ def test_a_chatgpt_export_gives_what_the_user_stated(memkit: Memkit, tmp_path: P
     assert memkit("memory", "import", str(folder), "--user", "ada")["data"]["counts"]["admitted"] == 0
 
 
+def test_what_an_edited_chatgpt_message_said_before_is_no_memory(tmp_path: Path) -> None:
+    """A conversation is a tree, and its current node ends the one path that people see; the others are named."""
+
+    def node(parent: str | None, text: str) -> dict[str, object]:
+        message = {"id": text, "author": {"role": "user"}, "content": {"parts": [text]}}
+        return {"parent": parent, "message": message if text else None}
+
+    mapping = {"r": node(None, ""), "a": node("r", "I live in Lisbon."), "b": node("r", "I live in Porto.")}
+    conversation = {"conversation_id": "c1", "current_node": "b", "mapping": mapping}
+    path = tmp_path / "conversations.json"
+
+    path.write_text(json.dumps([conversation]), encoding="utf-8")
+    found, _, passed = read(path, "chatgpt", user="ada")
+    assert [one.draft.text for one in found] == ["I live in Porto"]
+    assert [(one.count, one.why) for one in passed] == [(1, "Another version replaced it in the conversation.")]
+
+    path.write_text(json.dumps([conversation | {"current_node": None}]), encoding="utf-8")
+    assert len(read(path, "chatgpt", user="ada")[0]) == 2
+
+
 @pytest.mark.parametrize("name", ["chatgpt", "claude-export"])
 def test_a_sentence_left_out_for_its_secret_is_counted(name: str, tmp_path: Path) -> None:
     """Who imports learns that something was not taken, and the secret is not repeated."""
@@ -463,6 +483,27 @@ def test_a_table_is_a_memory_a_row(tmp_path: Path) -> None:
     assert mapped.draft.text == "2"
 
 
+def test_a_row_with_more_cells_than_columns_is_refused(tmp_path: Path) -> None:
+    """A text with a comma and without quotes moves every cell behind it, and one of them says whose memory it is."""
+    path = tmp_path / "facts.csv"
+    path.write_text("text,user_id,mood\nAda likes tea, coffee,ada,calm\nAda sings,ada,calm\n", encoding="utf-8")
+
+    (one,), (unfit,), _ = read(path, "csv")
+
+    assert (one.user_id, one.draft.text) == ("ada", "Ada sings")
+    assert (unfit.line, unfit.reasons[0].code) == (2, "schema") and "Quote" in unfit.reasons[0].message
+
+
+def test_the_rows_after_one_that_cannot_be_read_are_read(tmp_path: Path) -> None:
+    """A cell that is too long costs its row alone."""
+    path = tmp_path / "facts.csv"
+    path.write_text(f"text,mood\n{'x' * 200_000},calm\nAda sings,calm\n", encoding="utf-8")
+
+    (one,), (unfit,), _ = read(path, "csv", user="ada")
+
+    assert one.draft.text == "Ada sings" and "field larger" in unfit.reasons[0].message
+
+
 def test_plain_text_is_a_memory_a_line(tmp_path: Path) -> None:
     """Bullets and blank lines are form."""
     path = tmp_path / "notes.txt"
@@ -483,6 +524,7 @@ Some words.
 ## Observations
 - [method] Pour over highlights subtle flavours #brewing (morning)
 - [tip] Use 60g a litre
+- [tech] Runs #arduino at home #build #diy
 
 ## Relations
 - relates_to [[Bean Types]]
@@ -495,6 +537,7 @@ Some words.
     assert [(one.draft.text, one.draft.tags) for one in found] == [
         ("Coffee Brewing: Pour over highlights subtle flavours (morning)", ("method", "brewing")),
         ("Coffee Brewing: Use 60g a litre", ("tip",)),
+        ("Coffee Brewing: Runs #arduino at home", ("tech", "arduino", "build", "diy")),
         ("Coffee Brewing relates to Bean Types", ("relation",)),
     ]
     assert passed[0].count == 2
