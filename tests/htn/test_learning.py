@@ -28,6 +28,7 @@ from memkit.runtime.htn.core import (
 BARE = Domain.from_data({**ERRANDS.to_data(), "methods": [], "tasks": {"deliver": {"parameters": "?p ?to", "effects": [
     "delivered ?p"]}}})  # fmt: skip
 GOOD = [("go", "home", "shop"), "hand_over book"]
+SENT = [("post", "parcel"), ("push", "letter")]
 
 
 def planner(answer: Any, domain: Domain = BARE, **settings: Any) -> HTNPlanner:
@@ -85,6 +86,21 @@ def test_the_model_is_asked_only_where_hand_written_methods_find_nothing() -> No
     assert found.outcome == FOUND
     assert questions == []
     assert tree[0]["method"] == "walk_and_give"
+
+
+def test_what_differs_in_types_alone_is_learned_too() -> None:
+    """Otherwise the model would be asked about letters for ever, as a method for parcels has the same words."""
+    post, push = ({"name": name, "parameters": f"?p - {kind}"} for name, kind in SENT)
+    ways = [{"name": kind, "task": f"send ?p - {kind}", "subtasks": [f"{name} ?p"]} for name, kind in SENT]
+    domain = Domain.from_data(
+        {"name": "mail", "types": ["parcel", "letter"], "operators": [post, push], "methods": ways}
+    )
+    asking = HTNPlanner(domain=domain, llm_decompose=lambda task, state: [f"send {task.args[0]}"])
+
+    found = [asking.solve(f"bring {kind}_{at}", [], objects={f"{kind}_{at}": kind}) for at in "12" for _, kind in SENT]
+
+    assert [each.proposals["asked"] for each in found] == [1, 1, 0, 0]
+    assert [method.types for method in asking.learned] == [{"?v1": "parcel"}, {"?v1": "letter"}]
 
 
 def test_the_reason_for_a_rejection_goes_back_to_the_model() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memkit.runtime.htn.core import NO_PLAN, Budget, HTNPlanner, Method, Operator, Problem, verify
+from memkit.runtime.htn.core import NO_PLAN, Budget, Domain, HTNPlanner, Method, Operator, Problem, verify
 
 
 def rooms(count: int) -> tuple[HTNPlanner, Problem]:
@@ -64,3 +64,22 @@ def test_the_reasons_of_a_failure_name_the_methods_as_written() -> None:
         "brush",
         "fetch",
     }
+
+
+def test_a_learned_method_of_a_task_without_arguments_is_tested_in_its_last_part() -> None:
+    """The test of the task's effects, which has no arguments either, stays one name when the method is split."""
+    domain = Domain.from_data(
+        {
+            "name": "house",
+            "predicates": {"dusty": []},
+            "operators": [{"name": "wipe", "parameters": "?what", "remove": ["dusty"]}],
+            "tasks": {"clean": {"effects": ["not dusty"]}},
+        }
+    )
+    learned = Method("twice", "clean", [], ["wipe ?one", "wipe ?other"], learned=True)
+    planner = HTNPlanner(domain=domain, learned=[learned])
+
+    result = planner.solve("clean", ["dusty"], objects={"shelf": "object"})
+
+    assert [str(step) for step in result.plan or []] == ["wipe shelf", "wipe shelf"]
+    assert [node["task"] for node in result.tree] == ["clean", "wipe shelf", "wipe shelf"]

@@ -109,6 +109,43 @@ def test_a_conditional_effect_counts_as_far_as_it_matters() -> None:
     assert texts(found) == {"p a", "dry b", "not q a"}
 
 
+def test_a_change_of_a_number_that_did_not_happen_must_not_happen() -> None:
+    """Elsewhere the number may have no value, which would make the step impossible."""
+    pay = Operator("pay ?x", effects=[{"when": ["p ?x"], "change": ["increase (owed ?x) 1"]}])
+
+    assert texts(needs(pay, "a", start=state_of([]))) == {"not p a"}
+
+
+def test_changes_of_the_numbers_of_many_objects_are_noted() -> None:
+    """Whether they are all possible is not known before the step is done."""
+    pay = Operator("pay", effects=[{"forall": "?x", "when": ["p ?x"], "change": ["increase (owed ?x) 1"]}])
+
+    found = needs(pay, start=state_of([]))
+
+    assert found.conditions == []
+    assert found.notes == ["'pay' changes numbers of many objects, which must all be possible"]
+
+
+def test_a_number_without_a_value_is_noted_where_it_kept_an_effect_from_happening() -> None:
+    """Neither the comparison nor its negation held, so neither of them is a condition."""
+    pay = Operator("pay", [], effects=[{"when": ["< (owed a) 2"], "add": ["p a"]}])
+
+    found = needs(pay, goal=["not p a"], start=state_of([]))
+
+    assert texts(found) == {"not p a"}
+    assert found.notes == ["'< (owed a) 2' depends on a number that has no value here"]
+
+
+def test_objects_that_only_an_effect_on_many_touched_are_not_named() -> None:
+    """Elsewhere it touches others, so that the effect is noted and no object is told apart."""
+    sweep = Operator("sweep", effects=[{"forall": "?x", "when": ["q ?x"], "remove": ["p ?x"]}])
+
+    found = needs(sweep, goal=["p a"], start=state_of(["p a", "q b"]))
+
+    assert (texts(found), found.apart) == ({"p a"}, [])
+    assert found.notes == ["'p a' is touched by effects on many objects"]
+
+
 def test_numbers_are_taken_back_exactly() -> None:
     """A comparison after two changes is one of sums before them."""
     burn = Operator("burn ?t ?d", [">= (fuel ?t) (far ?d)"], ["decrease (fuel ?t) (far ?d)"])

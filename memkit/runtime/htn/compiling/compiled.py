@@ -9,7 +9,7 @@ from typing import Any
 
 from ..language.conditions import Condition, Equal, Literal, condition_variables, conjuncts
 from ..language.domain import Domain
-from ..language.methods import Method
+from ..language.methods import Method, spelled_out
 from ..language.operators import Operator
 from ..language.terms import ROOT_TYPE, Head, Parameter, Term, is_variable, variables_of
 from .codegen import GeneratedFunction, method_program, method_variables, operator_program
@@ -181,7 +181,7 @@ def _parts(
             source.name,
             Head(head.name, head.args, {name: kinds[name] for name in head.args if name in kinds}),
             conditions,
-            steps if end == len(subtasks) else (*steps, {"name": rest.name, "args": rest.args}),
+            spelled_out(steps if end == len(subtasks) else (*steps, (rest.name, *rest.args))),
             variables=[Parameter(name, kinds.get(name, ROOT_TYPE)) for name in used if name not in head.args],
             learned=source.learned,
         )

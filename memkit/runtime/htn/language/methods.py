@@ -13,7 +13,7 @@ from ..language.terms import DomainError
 from .conditions import Check, Condition, walk
 from .forms import ordered, parse_conditions
 from .operators import Operator
-from .terms import Head, Parameter, Term, parse_head, parse_parameters, parse_term
+from .terms import ROOT_TYPE, Head, Parameter, Term, parse_head, parse_parameters, parse_term
 
 Ordering = tuple[tuple[int, int], ...]
 """Pairs of positions in a list of subtasks: the first is done before the second."""
@@ -121,6 +121,11 @@ def done_before(ordering: Ordering | None, tasks: Sequence[Term]) -> tuple[int, 
 
 
 Subtasks = tuple[Term, ...] | Callable[..., Any]
+
+
+def spelled_out(subtasks: Iterable[Term]) -> list[Mapping[str, Any]]:
+    """Return subtasks in the form in which a method accepts a name containing a space, such as a companion's."""
+    return [{"name": step[0], "args": step[1:]} for step in subtasks]
 
 
 def _named_task(item: object) -> Term:
@@ -307,4 +312,6 @@ def _sequence(value: Any, what: str) -> Sequence[Any]:
 
 def content_of(method: Method) -> tuple[Any, ...]:
     """Return what makes two methods equal except for their names."""
-    return (method.head.name, method.head.args, frozenset(method.preconditions), method.subtasks)
+    types = frozenset((name, kind) for name, kind in method.types.items() if kind != ROOT_TYPE)
+    head = (method.head.name, method.head.args)
+    return (head, types, frozenset(method.preconditions), method.subtasks, method.ordering)

@@ -20,7 +20,7 @@ from ..interface import Node, Step
 from ..language.conditions import Condition
 from ..language.data import state_texts
 from ..language.domain import DONE, Domain, declared_effects, is_goal
-from ..language.methods import Method, Task
+from ..language.methods import Method, Task, spelled_out
 from ..language.operators import Change, Effect, Operator
 from ..language.terms import ROOT_TYPE, Head, Term, parameters_text, term_text
 from ..verification.evaluation import StepState, holds
@@ -231,11 +231,6 @@ class RememberedGaps:
 def with_goal(domain: Domain, task: Term, subtasks: Sequence[Term]) -> tuple[Term, ...]:
     """Return subtasks that end with the test of their task's declared effects."""
     return (*subtasks, (task[0] + DONE, *task[1:])) if declared_effects(domain, task) else tuple(subtasks)
-
-
-def spelled_out(subtasks: Sequence[Term]) -> list[Mapping[str, Any]]:
-    """Return subtasks in the form in which a method accepts a name containing a space, such as a companion's."""
-    return [{"name": step[0], "args": step[1:]} for step in subtasks]
 
 
 def tested(method: Method, domain: Domain) -> Method:

@@ -20,7 +20,7 @@ from ..compiling.functions import Expansion
 from ..compiling.state import StateView
 from ..interface import FOUND, Decomposer, Reason, Result
 from ..language.domain import Domain, Problem, declared_effects, is_goal
-from ..language.methods import Method
+from ..language.methods import Method, spelled_out
 from ..language.objects import fault_of
 from ..language.terms import ROOT_TYPE, HtnError, Members, Term, counted, is_variable, parse_term, term_text
 from ..search.search import Search
@@ -34,7 +34,6 @@ from .gaps import (
     Gaps,
     RefusedProposal,
     RememberedGaps,
-    spelled_out,
     with_goal,
 )
 

@@ -9,12 +9,25 @@ stronger than needed but never weaker. Then the conditions are propagated backwa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 from ..interface import Step
-from ..language.conditions import Check, Compare, Condition, Equal, Every, Exists, Literal, Some, bound, negated, walk
+from ..language.conditions import (
+    ALWAYS,
+    Check,
+    Compare,
+    Condition,
+    Equal,
+    Every,
+    Exists,
+    Literal,
+    Some,
+    bound,
+    negated,
+    walk,
+)
 from ..language.methods import Method
 from ..language.operators import RECKONED, Change, Operator, When
 from ..language.terms import Arithmetic, Number, Parameter, Term, fluents_of, ground, with_values
@@ -73,6 +86,8 @@ class _Effect:
 
     because: tuple[Condition, ...]
     happened: bool
+    of_many: bool = False
+    """Whether it is one of the effects on all objects of a type; which objects those are differs elsewhere."""
     added: frozenset[Term] = frozenset()
     removed: frozenset[Term] = frozenset()
     changes: Mapping[Term, Number] = field(default_factory=dict)
@@ -125,8 +140,14 @@ def _moment(part: Applied | Chosen, state: StepState, seen: _Seen) -> _Moment:
     loose: set[Any] = set()
     for each in operator.effects_more:
         if isinstance(each, When):
-            effects += _conditional(each, binding, state, step.args, seen)
+            found = list(_conditional(each, binding, state, step.args, seen))
+            effects += found
             loose |= _touched(each) if each.parameters else set()
+            if each.changes and each.parameters:
+                seen.notes[f"'{operator.name}' changes numbers of many objects, which must all be possible"] = None
+            elif each.changes:
+                # Where it happens although it did not here, a number without a value would make the step impossible.
+                needs += [condition for effect in found if not effect.happened for condition in effect.because]
     state.advance(operator, step)
     values = (value for effect in effects if effect.happened for value in effect.changes.values())
     needs += [each for value in values for each in _reckonable(value)]
@@ -155,9 +176,14 @@ def _conditional(effect: When, binding: Binding, state: StepState, args: Term, s
     for row in rows:
         seen.bind(effect.parameters, row)
         because = tuple(_told([effect.condition], row, state, args, seen))
-        yield _effect(because, True, effect.add, effect.remove, effect.changes, row)
+        happened = _effect(because, True, effect.add, effect.remove, effect.changes, row)
+        yield replace(happened, of_many=bool(effect.parameters))
     if not rows and not effect.parameters:
-        because = tuple(_told([negated(effect.condition)], binding, state, args, seen))
+        otherwise = negated(effect.condition)
+        if not holds(otherwise, binding, state, args):
+            seen.notes[f"'{bound(effect.condition, binding)}' depends on a number that has no value here"] = None
+            otherwise = ALWAYS
+        because = tuple(_told([otherwise], binding, state, args, seen))
         yield _effect(because, False, effect.add, effect.remove, effect.changes, binding)
 
 
@@ -171,7 +197,8 @@ def _effect(
 ) -> _Effect:
     new = frozenset(ground(fact, binding) for fact in added)
     gone = frozenset(ground(fact, binding) for fact in removed) - new
-    return _Effect(because, happened, new, gone, dict(_new_value(change, binding) for change in changes))
+    values = dict(_new_value(change, binding) for change in changes)
+    return _Effect(because, happened, added=new, removed=gone, changes=values)
 
 
 def _new_value(change: Change, binding: Binding) -> tuple[Term, Number]:
@@ -255,7 +282,7 @@ class _Backwards:
         maker = next((each for facts, each in makers if each.happened and fact in facts), None)
         for facts, effect in breakers:
             near = [other for other in facts if other != fact and _alike(other, fact)]
-            if effect.happened and not (condition.positive and maker):
+            if effect.happened and not effect.of_many and not (condition.positive and maker):
                 self.apart.update(((fact, other), None) for other in near)
             elif not effect.happened and (near or fact in facts):
                 because += effect.because
@@ -273,7 +300,8 @@ class _Backwards:
                 because += effect.because
             if effect.happened:
                 values |= {fluent: effect.changes[fluent] for fluent, other in near if fluent == other}
-                self.apart.update(((fluent, other), None) for fluent, other in near if fluent != other)
+                others = () if effect.of_many else near
+                self.apart.update(((fluent, other), None) for fluent, other in others if fluent != other)
         left, right = (_with_fluents(side, values) for side in (condition.left, condition.right))
         if _size(left) + _size(right) > _LARGEST_SUM:
             self._notes[f"'{condition}' depends on a sum that is too long to write down"] = None
