@@ -26,6 +26,8 @@ class Types:
         self._implied: list[HddlWord] = []
         """Types that occur only to the right of others, which declares them as well."""
         self._unions: dict[frozenset[str], str] = {}
+        self._taken = False
+        """Whether they are those of a domain read earlier, to which a problem can add none."""
 
     def declare(self, groups: Sequence[tuple[list[HddlWord], Part | None]]) -> None:
         """Add the types of ``(:types truck - vehicle …)``, in whatever order they are listed."""
@@ -57,7 +59,7 @@ class Types:
 
     def take(self, above: Mapping[str, str]) -> None:
         """Add the types of a domain read earlier."""
-        self.above = dict(above)
+        self.above, self._taken = dict(above), True
         self._spelled |= {name.lower(): name for pair in above.items() for name in pair}
 
     def _above(self, kind: Part | None) -> str:
@@ -119,6 +121,14 @@ class Types:
         if key not in self._unions:
             parents = {self.above.get(name, ROOT) for name in members}
             name = "either_" + "_".join(sorted(members))
+            if parents == {name}:  # the domain, which was read before this problem, has it already
+                return name
+            if self._taken:
+                raise self._source.error(
+                    kind.at,
+                    f"no type of the domain is exactly {' or '.join(members)}. Declare one above them there, and use "
+                    "it here.",
+                )
             if len(parents) != 1 or name.lower() in self._spelled:
                 raise self._source.error(
                     kind.at,

@@ -18,6 +18,7 @@ from memkit.runtime.htn.core import (
     Change,
     Compare,
     Equal,
+    Exists,
     ForAll,
     HTNPlanner,
     Literal,
@@ -132,6 +133,19 @@ def test_either_becomes_a_type_where_it_is_one() -> None:
     assert read.predicates["p"] == ("c",)
     assert "do not have the same direct supertype" in fault(text.replace("a b - c c", "a - c b c"))
     assert domain(text.replace("(either a b)", "(either a c)")).operators[0].parameters[0].type == "c"
+
+
+def test_a_problem_uses_the_types_that_either_made_in_its_domain_and_adds_none() -> None:
+    """A type of the problem's own would be unknown to the domain's operators."""
+    text = "(define (problem p) (:init) (:goal (exists (?x - (either a b)) (q))))"
+    go = "(:action go :parameters (?x - {}) :effect (q))"
+    with pytest.raises(UsageError) as caught:
+        problem_from(HddlText("p.hddl", text), domain(small(go.format("a"))))
+
+    found, _ = problem_from(HddlText("p.hddl", text), domain(small(go.format("(either a b)"))))
+
+    assert found.goal == (Exists((Parameter("?x", "either_a_b"),), Literal(("q",))),)
+    assert str(caught.value).startswith("p.hddl:1:50: no type of the domain is exactly a or b.")
 
 
 def test_names_of_tasks_types_and_predicates_do_not_get_into_each_others_way() -> None:

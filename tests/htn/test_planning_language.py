@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from languages import OBJECTS, conditions, domains, problems, states, values
 
 from memkit.runtime.htn.core import (
+    NO_PLAN,
     Arithmetic,
     Change,
     Compare,
@@ -349,6 +350,34 @@ def test_tasks_of_a_problem_may_be_partly_ordered_but_are_not_interleaved() -> N
     assert [
         plan for plan in itertools.permutations("abc") if not verify(domain, problem, [Step(name) for name in plan])
     ] == [("a", "b", "c"), ("c", "a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "ordering", "said"),
+    [
+        (["x", "y"], [], True),
+        (["x", "c"], [], True),
+        (["x", "y"], [(0, 1)], False),
+        (["c", "x", "c"], [(0, 1), (1, 2)], False),
+        (["x", "c", "y"], [(0, 1), (1, 2)], False),
+        (["x", "c", "y"], [(0, 2), (1, 2)], True),
+        (["b", "c"], [], False),
+    ],
+)
+def test_where_there_is_no_plan_it_is_said_that_none_with_interleaved_steps_was_sought(
+    tasks: list[str], ordering: list[tuple[int, int]], said: bool
+) -> None:
+    """Such a plan may exist where an order is open between tasks, one of which has several steps."""
+    methods = (Method("m", "x", [], ["a", "b"]), Method("n", "y", [], ["c"]))
+    domain = Domain(operators=(Operator("a"), Operator("b", ["never"]), Operator("c")), methods=methods)
+    problem = Problem(tasks=tuple((task,) for task in tasks), ordering=tuple(ordering))
+
+    result = HTNPlanner(domain=domain).solve_problem(problem)
+    refused = verify(domain, problem, [Step("c")])
+
+    assert result.outcome == NO_PLAN
+    assert ("order" in [reason.code for reason in result.reasons]) == said
+    assert ("interleave" in str(refused[0])) == said
 
 
 def test_many_unordered_subtasks_are_verified_without_trying_every_order() -> None:

@@ -139,12 +139,12 @@ def _unproven(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
 def with_obstacles(result: Result, obstacles: Sequence[Obstacle]) -> Result:
     """Return a failure with how far each method gets among its reasons.
 
-    A limit that the search reached is named before, a model's part in it afterwards.
+    A limit that the search reached is named before, a model's part in it and what was not searched afterwards.
     """
     told = tuple(islice(chain.from_iterable(each.reasons() for each in obstacles), MOST_REASONS))
     bounds = tuple(reason for reason in result.reasons if reason.code == "budget")
-    proposals = tuple(reason for reason in result.reasons if reason.code == "proposal")
-    return replace(result, reasons=(*bounds, *told, *proposals)) if told else result
+    others = tuple(reason for reason in result.reasons if reason.code in ("proposal", "order"))
+    return replace(result, reasons=(*bounds, *told, *others)) if told else result
 
 
 def explain_choices(

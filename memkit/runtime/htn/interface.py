@@ -109,7 +109,7 @@ class Reason:
     """
 
     code: str
-    """condition | type | arity | unknown | loop | budget | proposal"""
+    """condition | type | arity | unknown | loop | budget | proposal | order"""
     message: str
     task: str | None = None
     method: str | None = None

@@ -24,10 +24,11 @@ from .interface import (
     Decomposer,
     Plan,
     RankedStrategy,
+    Reason,
     Result,
 )
 from .language.data import Start, parse_state
-from .language.domain import Domain, Problem
+from .language.domain import Domain, Problem, left_out
 from .language.methods import Method, methods_from, operators_from
 from .language.objects import typed_objects
 from .language.operators import Operator
@@ -143,6 +144,8 @@ class HTNPlanner:
         If there is no plan, or the search gave up, ``explained`` computes how far each method gets.
         """
         result = self._searched(problem)
+        if result.outcome == NO_PLAN and (words := left_out(problem, self.domain, self.usable)):
+            result = replace(result, reasons=(*result.reasons, Reason("order", words)))
         if explained and not result.found:
             gave_up, clock = result.outcome == GAVE_UP, self._budget.clock
             obstacles = explain_failure(self, problem, gave_up=gave_up, seconds=_EXPLAINED, clock=clock)

@@ -33,7 +33,7 @@ from .data import (
     task_to_data,
 )
 from .forms import parse_conditions
-from .methods import Method, Ordering, Task, parse_ordering
+from .methods import ONE_BY_ONE, Method, Ordering, Task, may_interleave, parse_ordering
 from .operators import Change, Effect, Operator
 from .terms import ROOT_TYPE, Number, Parameter, Term, fluents_of, is_variable, term_text
 
@@ -199,6 +199,13 @@ DONE = " is done"
 def is_goal(task: Term) -> bool:
     """Return whether a task tests declared effects, which nobody is ever asked about."""
     return str(task[0]).endswith(DONE)
+
+
+def left_out(problem: Problem, domain: Domain, learned: Sequence[Method] = ()) -> str:
+    """Return in words which plans nobody looks for, because their steps are interleaved; empty if there are none."""
+    networks = [(each.ordering, each.steps) for each in (*domain.methods, *learned)]
+    networks.append((problem.ordering, problem.tasks))
+    return ONE_BY_ONE if any(may_interleave(*each, domain.steps) for each in networks) else ""
 
 
 Types = Mapping[str, str]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from ..language.terms import DomainError
@@ -118,6 +118,25 @@ def done_before(ordering: Ordering | None, tasks: Sequence[Term]) -> tuple[int, 
         found.append(before[at] | (1 << twins[kind] if kind in twins else 0))
         twins[kind] = at
     return tuple(found)
+
+
+ONE_BY_ONE = "tasks whose order is open are done one by one; plans that interleave their steps are not searched"
+
+
+def may_interleave(ordering: Ordering | None, tasks: Sequence[Term], operators: Container[Any]) -> bool:
+    """Return whether an ordering leaves open which of two tasks comes first, and one of them has several steps.
+
+    >>> may_interleave(((0, 1),), [("load",), ("drive",), ("bring",)], {"load", "drive"})
+    True
+    """
+    if ordering is None or all(task[0] in operators for task in tasks):
+        return False
+    known = predecessors(ordering, len(tasks))
+    for at in TopologicalSorter(dict(enumerate(known))).static_order():
+        known[at] = known[at].union(*(known[one] for one in known[at]))
+    pairs = combinations(range(len(tasks)), 2)
+    free = (pair for pair in pairs if pair[0] not in known[pair[1]] and pair[1] not in known[pair[0]])
+    return any(tasks[at][0] not in operators for pair in free for at in pair)
 
 
 Subtasks = tuple[Term, ...] | Callable[..., Any]

@@ -16,11 +16,12 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from ..interface import Budget, Reason, Step
 from ..language.conditions import Condition, Literal, bound, condition_variables, conjuncts
-from ..language.domain import Domain, Problem
+from ..language.domain import Domain, Problem, left_out
 from ..language.methods import Method, Ordering, computed_subtasks, done_before
 from ..language.objects import typed_objects
 from ..language.operators import Operator
@@ -238,6 +239,7 @@ class Parser:
     ) -> None:
         """Set up; ``budget`` limits what is examined."""
         self.operators = domain.steps
+        self.left_out = partial(left_out, problem, domain, extra)
         self.methods: dict[str, list[Method]] = {}
         for method in (*domain.methods, *extra):
             self.methods.setdefault(method.task, []).append(method)
@@ -266,6 +268,7 @@ class Parser:
             return []
         agree = f"they agree with the plan up to step {furthest}" if furthest else "not even the first step matches"
         words = f"every step can be done, but no methods decompose '{tasks}' into these steps; {agree}"
+        words = "; ".join(filter(None, [words, self.left_out()]))
         return [Reason("decomposition", words, tasks)]
 
     def _furthest(self) -> int:
