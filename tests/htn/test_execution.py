@@ -466,12 +466,71 @@ def test_what_is_left_goes_outwards_from_the_least() -> None:
     """First what is behind the last step, then the method around it anew, and at last everything unfinished."""
     tree = HTNPlanner(domain=TRIP).solve_problem(problem("visit town", "visit sea")).tree
 
-    assert [[" ".join(task) for task in tasks] for tasks in remaining_tasks(tree, 1)] == [
+    assert [[" ".join(task) for task in tasks] for tasks, _ in remaining_tasks(tree, 1)] == [
         ["tell town", "visit sea"],
         ["visit town", "visit sea"],
     ]
-    assert [[" ".join(task) for task in tasks] for tasks in remaining_tasks(tree, 2)] == [["visit sea"]]
-    assert list(remaining_tasks(tree, 4)) == [()]
+    assert [[" ".join(task) for task in tasks] for tasks, _ in remaining_tasks(tree, 2)] == [["visit sea"]]
+    assert list(remaining_tasks(tree, 4)) == [((), None)]
+
+
+CLEANING = Domain.from_data(
+    {
+        "name": "cleaning",
+        "operators": [{"name": name, "add": [f"did_{name}"]} for name in ("enter", "dust", "mop", "air", "leave")],
+        "methods": [
+            {
+                "name": "any_order",
+                "task": "clean",
+                "subtasks": [
+                    *({"id": name, "task": name} for name in ("enter", "dust", "mop", "leave")),
+                    {"id": "fresh", "task": "freshen"},
+                ],
+                "ordering": ["enter < dust", "enter < mop", "dust < leave", "mop < leave", "fresh < leave"],
+            },
+            {"name": "window", "task": "freshen", "subtasks": ["air"]},
+        ],
+    }
+)
+
+
+def not_before(first: str, *later: str) -> Hands:
+    """Return hands that fail at some steps until another one is done."""
+
+    def answer(action: Action, count: int) -> Answer | None:
+        return Answer("too early", error=True) if action.step.name in later and first not in hands.done else None
+
+    hands = Hands(answer)  # which the answer refers to
+    return hands
+
+
+def test_an_open_order_stays_open_when_a_step_fails(tmp_path: Path) -> None:
+    """What may come before the failed step, and what must not, is still known, after a kill as well."""
+    asked = Problem.from_data({"tasks": ["clean", {"id": "a", "task": "dust"}], "ordering": []}, CLEANING)
+    hands, path = not_before("air", "mop"), tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        run = Executor(HTNPlanner(domain=CLEANING), hands, journal=journal).run(asked)
+    assert (run.outcome, hands.done) == ("done", ["enter", "dust", "air", "mop", "leave", "dust"])
+
+    whole = path.read_bytes().splitlines(keepends=True)
+    failed = next(at for at, line in enumerate(whole) if b'"event": "failed"' in line)
+    path.write_bytes(b"".join(whole[: failed + 1]))
+    again = not_before("air", "mop")
+    with Journal(path) as journal:
+        run = Executor(HTNPlanner(domain=CLEANING), again, journal=journal).run(asked)
+    assert (run.outcome, again.done) == ("done", ["air", "mop", "leave", "dust"])
+
+
+def test_tasks_in_any_order_are_done_in_another_one_when_the_first_fails() -> None:
+    """The second task makes the first possible, and no order was asked for."""
+    asked = Problem.from_data({"tasks": ["enter", {"id": "a", "task": "freshen"}], "ordering": []}, CLEANING)
+    hands = not_before("air", "enter")
+
+    run = Executor(HTNPlanner(domain=CLEANING), hands).run(asked)
+    strict = Executor(HTNPlanner(domain=CLEANING), not_before("air", "enter")).run(replace(asked, ordering=None))
+
+    assert (run.outcome, hands.done) == ("done", ["air", "enter"])
+    assert strict.outcome == "failed"
 
 
 TANK = Domain.from_data(

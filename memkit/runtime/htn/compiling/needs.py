@@ -14,7 +14,7 @@ from typing import Any
 
 from ..language.conditions import Equal, Literal, bound, conjuncts
 from ..language.domain import Domain
-from ..language.methods import Method
+from ..language.methods import Method, all_predecessors
 from ..language.operators import Operator, When
 from ..language.terms import Term, is_variable
 from .joins import Types
@@ -247,11 +247,8 @@ def may_precede(method: Method) -> list[list[int]]:
     count = len(method.subtasks)
     if method.ordering is None:
         return [list(range(at)) for at in range(count)]
-    later = {at: {at} for at in range(count)}
-    for _ in range(count):
-        for one, other in method.ordering:
-            later[one] |= later[other]
-    return [[other for other in range(count) if other not in later[at]] for at in range(count)]
+    before = all_predecessors(method.ordering, count)
+    return [[other for other in range(count) if other != at and at not in before[other]] for at in range(count)]
 
 
 def _over_arguments(operator: Operator) -> Needs:

@@ -14,6 +14,7 @@ from typing import Any
 from ..interface import FOUND, Reason, Result, Step
 from ..language.data import value_text
 from ..language.domain import Domain, Problem
+from ..language.methods import Ordering
 from ..language.objects import typed_objects
 from ..language.terms import HtnError, Term, ground, term_text
 from ..verification.evaluation import Impossible, StepState, arguments
@@ -226,10 +227,10 @@ class Belief:
         self._evaluated: StepState | None = None
         self._ahead: tuple[Step, Changes, StepState] | None = None
 
-    def problem(self, tasks: Sequence[Term]) -> Problem:
-        """Return the problem of doing ``tasks``, in this order, from this state."""
+    def problem(self, tasks: Sequence[Term], ordering: Ordering | None = None) -> Problem:
+        """Return the problem of doing ``tasks``, by default as listed, from this state."""
         return replace(
-            self._problem, tasks=tuple(tasks), ordering=None, state=tuple(self.facts), numbers=dict(self.numbers)
+            self._problem, tasks=tuple(tasks), ordering=ordering, state=tuple(self.facts), numbers=dict(self.numbers)
         )
 
     def knows(self, step: Step) -> bool:
@@ -327,6 +328,8 @@ class Course:
         self.world = Belief(domain, problem)
         self.plan: list[Step] = []
         self.tree: tuple[Mapping[str, Any], ...] = ()
+        self.order: Ordering | None = None
+        """Which of the tree's roots must come before which; None: they are done as listed."""
         self.position = 0
         """How many steps of ``plan`` are done."""
         self.records: list[StepRecord] = []
@@ -421,6 +424,7 @@ class Course:
         if unknown:
             raise ValueError(f"the domain has no step {unknown[0]}")
         self.tree = tuple(entry["tree"])
+        self.order = None if entry.get("order") is None else tuple((one, other) for one, other in entry["order"])
         self.position = 0
         self.replans += bool(entry["because"])
         self._first = self._first or Result(FOUND, list(self.plan), self.tree)

@@ -6,14 +6,16 @@ import copy
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from ..compiling.state import StateView
 from ..interface import Node, Reason, Result, Step
 from ..language.conditions import Check, Compare, Condition, Some
 from ..language.domain import Domain, Problem
+from ..language.methods import Ordering, all_predecessors, order_as_done
 from ..language.operators import Operator
-from ..language.terms import Term, counted
+from ..language.terms import Term, counted, ground
 from .course import FORMAT, Belief, Changes, Course, Failure, Journal, PlanJournalError, Snapshot
 from .interface import (
     DENIED,
@@ -99,7 +101,7 @@ class Executor:
             return Execution(self._name, result.outcome, result, state=problem.state, reasons=result.reasons)
         if self._journal is None or not self._journal.entries:
             self._note("begin", format=FORMAT, run=self._name, problem=_digest(problem))
-        self._follow(result, because="")
+        self._follow(result, problem, because="")
         return self._carry_on()
 
     def _go_on(self, problem: Problem) -> Execution:
@@ -190,8 +192,7 @@ class Executor:
 
     def _still_serves(self) -> bool:
         """Return whether planning from here gives exactly the remaining steps."""
-        tasks = next(remaining_tasks(self._course.tree, self._course.position))
-        result = self._solve(self._course.world.problem(tasks))
+        result = self._solve(next(self._remaining()))
         return result.plan == self._course.rest
 
     def _replan(self, trouble: str) -> bool:
@@ -201,13 +202,19 @@ class Executor:
             self._obstacles = (Reason("replans", f"it was already replanned {times}"),)
             return False
         found: list[Result] = []
-        for tasks in remaining_tasks(self._course.tree, self._course.position):
-            found.append(self._solve(self._course.world.problem(tasks)))
+        for problem in self._remaining():
+            found.append(self._solve(problem))
             if found[-1].found:
-                self._follow(found[-1], because=trouble)
+                self._follow(found[-1], problem, because=trouble)
                 return True
         self._obstacles = tuple(dict.fromkeys(_worded(reason) for result in found for reason in result.reasons))
         return False
+
+    def _remaining(self) -> Iterator[Problem]:
+        """Yield ways to finish what was begun, as problems that start here."""
+        course = self._course
+        for tasks, ordering in remaining_tasks(course.tree, course.position, course.order, self._planner.domain):
+            yield course.world.problem(tasks, ordering)
 
     def _solve(self, problem: Problem) -> Result:
         planner = self._planner
@@ -215,9 +222,12 @@ class Executor:
             planner = planner.over(without_failures(planner.domain, self._course.failures))
         return planner.solve_problem(problem)
 
-    def _follow(self, result: Result, *, because: str) -> None:
+    def _follow(self, result: Result, problem: Problem, *, because: str) -> None:
         steps = [[step.name, *step.args] for step in result.plan or ()]
-        self._note("plan", steps=steps, tree=[dict(node) for node in result.tree], because=because)
+        roots = [_task(node) for node in result.tree if node["parent"] is None]
+        order = order_as_done(roots, problem.tasks, problem.ordering)
+        told = {} if order is None else {"order": order}
+        self._note("plan", steps=steps, tree=[dict(node) for node in result.tree], because=because, **told)
 
     def _settled(self, action: Action) -> bool:
         """Ask about a step that was started before a kill; return whether its outcome is known now."""
@@ -295,25 +305,35 @@ INNERMOST = 8
 """How many methods are given up one after the other before all of them are."""
 
 
-def remaining_tasks(tree: Sequence[Node], done: int) -> Iterator[tuple[Term, ...]]:
-    """Yield ways to finish a decomposition whose first ``done`` steps were carried out, each a list of tasks.
+Network = tuple[tuple[Term, ...], Ordering | None]
+"""Tasks, and which of them must come before which; None: they are done as listed."""
+
+
+def remaining_tasks(
+    tree: Sequence[Node], done: int, order: Ordering | None = None, domain: Domain | None = None
+) -> Iterator[Network]:
+    """Yield ways to finish a decomposition whose first ``done`` steps were carried out, each a network of tasks.
 
     The first one keeps every method that was begun and continues after its last step. Each further one gives up the
     innermost method that is still kept, and does its task anew; the last one does all unfinished tasks anew, as
     GTPyhop's ``run_lazy_lookahead`` does at once. Going outwards gradually repeats no more than necessary. A recursive
     method may have been begun at a thousand levels; after the innermost few only the last way remains.
+
+    What the ``order`` of the tree's roots, or of a method of the ``domain``, leaves open stays open.
     """
-    outline = _Outline(tree, done)
+    outline = _Outline(tree, done, order, domain or Domain())
     begun = outline.begun()
     levels = [*range(len(begun), max(len(begun) - INNERMOST, 0), -1), 0]
-    yield from dict.fromkeys(tuple(outline.open_below(None, set(begun[:kept]))) for kept in levels)
+    yield from dict.fromkeys(outline.network(set(begun[:kept])) for kept in levels)
 
 
 class _Outline:
     """A tree in preorder with the number of steps before and after each node."""
 
-    def __init__(self, tree: Sequence[Node], done: int) -> None:
+    def __init__(self, tree: Sequence[Node], done: int, order: Ordering | None, domain: Domain) -> None:
         self._done = done
+        self._of_roots = order
+        self._methods = {method.name: method for method in domain.methods}
         self._nodes = {node["id"]: node for node in tree}
         self._children: dict[Any, list[Any]] = {}
         self._first: dict[Any, int] = {}
@@ -336,20 +356,63 @@ class _Outline:
             if "operator" not in node and self._first[id] < self._done < self._last[id]
         ]  # fmt: skip
 
-    def open_below(self, parent: Any, kept: set[Any]) -> Iterator[Term]:
-        """Yield the open tasks below a node in order; the methods of the nodes in ``kept`` stay chosen."""
-        # A stack instead of recursion: a tree may be as deep as a plan is long.
-        waiting = list(reversed(self._children.get(parent, [])))
+    def network(self, kept: set[Any]) -> Network:
+        """Return the open tasks with their order; the methods of the nodes in ``kept`` stay chosen.
+
+        Tasks are done one by one, so those of the innermost method come first.
+        """
+        groups: list[tuple[list[Any], Ordering | None]] = []
+        inner, waiting = None, True
         while waiting:
-            id = waiting.pop()
-            node = self._nodes[id]
-            finished = self._last[id] <= self._done and self._first[id] < self._done
-            if finished:
-                continue
-            if id in kept:
-                waiting.extend(reversed(self._children.get(id, [])))
-            else:
-                yield (node["name"], *node["args"])
+            children = self._children.get(inner, [])
+            order = self._order(inner, children)
+            begun = next((each for each in children if each in kept and not self._is_finished(each)), None)
+            left = [at for at, each in enumerate(children) if each != begun and not self._is_finished(each)]
+            groups.append(([children[at] for at in left], _among(left, order, len(children))))
+            inner, waiting = begun, begun is not None
+        groups.reverse()
+        tasks = tuple(_task(self._nodes[each]) for nodes, _ in groups for each in nodes)
+        return tasks, _joined(groups)
+
+    def _is_finished(self, id: Any) -> bool:
+        return self._last[id] <= self._done and self._first[id] < self._done
+
+    def _order(self, parent: Any, children: Sequence[Any]) -> Ordering | None:
+        """Return which of a node's children must come before which."""
+        if parent is None:
+            return self._of_roots
+        node = self._nodes[parent]
+        method = self._methods.get(node["method"])
+        if method is None or method.ordering is None:
+            return None
+        steps = [ground(step, node["bindings"]) for step in method.steps]
+        return order_as_done([_task(self._nodes[each]) for each in children], steps, method.ordering)
+
+
+def _task(node: Node) -> Term:
+    return (node["name"], *node["args"])
+
+
+def _among(left: Sequence[int], order: Ordering | None, count: int) -> Ordering | None:
+    """Return the order among some of the positions, which are numbered anew."""
+    if order is None:
+        return None
+    before, places = all_predecessors(order, count), {at: place for place, at in enumerate(left)}
+    return tuple((places[one], places[at]) for at in left for one in sorted(before[at]) if one in places)
+
+
+def _joined(groups: Sequence[tuple[Sequence[Any], Ordering | None]]) -> Ordering | None:
+    """Return the order of groups that are done one after the other; None if all of them are done as listed."""
+    if all(order is None for _, order in groups):
+        return None
+    pairs: list[tuple[int, int]] = []
+    start = 0
+    for nodes, order in groups:
+        pairs += ((earlier, start + at) for earlier in range(start) for at in range(len(nodes)))
+        own = pairwise(range(len(nodes))) if order is None else order
+        pairs += ((start + one, start + other) for one, other in own)
+        start += len(nodes)
+    return tuple(pairs)
 
 
 GUARD = "not_failed_before(state)"

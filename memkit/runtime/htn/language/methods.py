@@ -96,6 +96,34 @@ def predecessors(ordering: Ordering | None, count: int) -> list[set[int]]:
     return found
 
 
+def all_predecessors(ordering: Ordering | None, count: int) -> list[set[int]]:
+    """Return for each position all that are done before it.
+
+    >>> all_predecessors(((0, 1), (1, 2)), 3)
+    [set(), {0}, {0, 1}]
+    """
+    found = predecessors(ordering, count)
+    for at in TopologicalSorter(dict(enumerate(found))).static_order():
+        found[at] = found[at].union(*(found[one] for one in found[at]))
+    return found
+
+
+def order_as_done(done: Sequence[Term], tasks: Sequence[Term], ordering: Ordering | None) -> Ordering | None:
+    """Return the ordering of tasks over the positions in which they were done.
+
+    >>> order_as_done([("b",), ("a",), ("c",)], [("a",), ("b",), ("c",)], ((0, 2),))
+    ((1, 2),)
+    """
+    if ordering is None or sorted(done, key=repr) != sorted(tasks, key=repr):
+        return None
+    before = predecessors(ordering, len(tasks))
+    places: dict[int, int] = {}
+    for place, task in enumerate(done):
+        same = [at for at, each in enumerate(tasks) if each == task and at not in places]
+        places[min(same, key=lambda at: not before[at] <= places.keys())] = place
+    return tuple(sorted((places[one], places[other]) for one, other in ordering))
+
+
 def done_before(ordering: Ordering | None, tasks: Sequence[Term]) -> tuple[int, ...]:
     """Return for each task, as bits, those done before it: those that the ordering names, and twins.
 
@@ -131,9 +159,7 @@ def may_interleave(ordering: Ordering | None, tasks: Sequence[Term], operators: 
     """
     if ordering is None or all(task[0] in operators for task in tasks):
         return False
-    known = predecessors(ordering, len(tasks))
-    for at in TopologicalSorter(dict(enumerate(known))).static_order():
-        known[at] = known[at].union(*(known[one] for one in known[at]))
+    known = all_predecessors(ordering, len(tasks))
     pairs = combinations(range(len(tasks)), 2)
     free = (pair for pair in pairs if pair[0] not in known[pair[1]] and pair[1] not in known[pair[0]])
     return any(tasks[at][0] not in operators for pair in free for at in pair)
