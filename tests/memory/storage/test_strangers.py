@@ -269,7 +269,7 @@ def test_what_a_stranger_took_back_leaves_our_place_to_nobody(clones: Clones) ->
 
     assert clones.theirs.get(id).status == "superseded"
     assert clones.ours.get(id).status == "live"
-    assert clones.ours.open_questions() == []
+    assert {one.kind for one in clones.ours.open_questions()} == {"contradiction"}
 
 
 def test_a_value_that_only_strangers_rejected_may_be_said_here(clones: Clones) -> None:
@@ -344,10 +344,10 @@ def test_a_version_that_is_its_own_continuation_ends(clones: Clones) -> None:
 
 
 @pytest.mark.parametrize("trusts", [True, False])
-def test_what_a_stranger_says_against_ours_is_no_question(clones: Clones, trusts: bool) -> None:
-    """A tainted record opens none; the same two are one in a store that is trusted."""
+def test_what_a_stranger_says_against_ours_is_a_question(clones: Clones, trusts: bool) -> None:
+    """After a merge, what cannot be true together is shown, wherever the two lines came from."""
     put(clones.ours, "Ada lives in Porto")
     clones.plant({"id": "0a", "text": "Ada lives in Rome", "actor": "person", "created_at": "2026-01-01T00:00:00Z"})
     clones.trusted = trusts
 
-    assert [one.kind for one in clones.ours.open_questions()] == ["contradiction"][: int(trusts)]
+    assert [one.kind for one in clones.ours.open_questions()] == ["contradiction"]

@@ -120,7 +120,7 @@ def hold_back(sql: sqlite3.Connection, target: str) -> None:
     approved = {event.target for event in own if event.op == "approve"}
     standing = [*own, *(event for event in theirs if event.id in approved)]
     stands = {(event.op, event.agent_id if event.op == "core" else None) for event in standing}
-    of_ours, guarded = is_ours(sql, target), {event.id for event in own}
+    of_ours, guarded = _is_ours(sql, target), {event.id for event in own}
     waits: dict[str, None] = {}
     for event in sorted(theirs, key=lambda event: event.target != target):
         if event.target != target:
@@ -135,7 +135,7 @@ def hold_back(sql: sqlite3.Connection, target: str) -> None:
     sql.executemany("UPDATE events SET held=1 WHERE id=?", ((id,) for id in waits))
 
 
-def is_ours(sql: sqlite3.Connection, id: str) -> bool:
+def _is_ours(sql: sqlite3.Connection, id: str) -> bool:
     """Return whether a writer of this clone wrote a record or approved it."""
     return bool(sql.execute(IS_OURS, {"id": id}).fetchone()[0])
 
@@ -143,7 +143,7 @@ def is_ours(sql: sqlite3.Connection, id: str) -> bool:
 def is_held_back(sql: sqlite3.Connection, record: Record) -> bool:
     """Return whether a record that is to replace others waits for a person: it is a stranger's, or came too late."""
     replaced = replaced_by(record)
-    is_strange = bool(replaced) and not is_ours(sql, record.id) and any(is_ours(sql, id) for id in replaced)
+    is_strange = bool(replaced) and not _is_ours(sql, record.id) and any(_is_ours(sql, id) for id in replaced)
     return is_strange or is_overtaken(sql, record)
 
 

@@ -219,11 +219,9 @@ def _against(event: "Event") -> list[str]:
 
 
 def _contradictions(sql: sqlite3.Connection, now: datetime) -> Iterator[OpenQuestion]:
-    from ..index.standing import is_ours
-
     for pair in sql.execute(CLASHING):
         one, other = (Record.from_checked(json.loads(data)) for data in pair)
-        if one.taint or other.taint or is_ours(sql, one.id) != is_ours(sql, other.id) or not _may_meet(one, other, now):
+        if one.taint or other.taint or not _may_meet(one, other, now):
             continue
         says = contradict(one.text, other.text)
         why = "They cannot both be true." if says else "A language model thinks that they cannot both be true."
