@@ -134,8 +134,9 @@ def plan_of(owner: OwnerFiles, manifest: Manifest, order: Order) -> UpdatePlan:
     # Another update may have ended since the manifest was read, and changed some of the files.
     if not isinstance(recorded, OwnFile) or parsed_manifest(recorded.content, MANIFEST) != manifest:
         raise ProjectFault(f"{MANIFEST} is a link, or changed while the update was prepared. Run it again.")
-    plan.changes[MANIFEST] = PlannedFile(manifest_text(goal).encode(), recorded.mode)
-    plan.actions.append(FileAction(MANIFEST, "update"))
+    if (text := manifest_text(goal).encode()) != recorded.content:
+        plan.changes[MANIFEST] = PlannedFile(text, recorded.mode)
+        plan.actions.append(FileAction(MANIFEST, "update"))
     return plan
 
 

@@ -119,6 +119,7 @@ def test_a_missing_wheel_is_put_back(project: Path, capsys: pytest.CaptureFixtur
     code, envelope = ran("update", project, capsys=capsys)
 
     assert code == 0 and "missing" in envelope["data"]["behind"][0]
+    assert envelope["data"]["files"] == [{"path": WHEEL, "action": "add"}]
     assert {path: content for path, (content, _) in files(project).items()} == {
         path: content for path, (content, _) in before.items()
     }

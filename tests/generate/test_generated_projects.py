@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from itertools import cycle, product
 from pathlib import Path
 
@@ -65,3 +67,16 @@ def test_each_skill_alone_makes_a_working_project(target: str, choice: str, star
 
     folder = project(starters, target, tmp_path / "project", choice)
     run_tests(folder, "-m", "not process", "-k", f"TestStanding or {SKILLS[choice]}")
+
+
+def test_a_projects_own_tests_find_a_wheel_that_was_changed_by_hand(starters: Path, tmp_path: Path) -> None:
+    """pip installs it like any other, and where the project is, there may be no memkit to find it."""
+    folder = project(starters, "react", tmp_path / "project")
+    promise = ("tests/test_promises.py", "-k", "test_the_runtime_is_the_one_that_was_rendered")
+    run_tests(folder, *promise)
+    (wheel,) = (folder / "vendor").iterdir()
+    with zipfile.ZipFile(wheel, "a") as opened:
+        opened.writestr("memkit_runtime/more.py", "")
+
+    with pytest.raises(AssertionError, match=f"{re.escape(wheel.name)} was modified"):
+        run_tests(folder, *promise)

@@ -6,6 +6,7 @@ says so in its own tests, by overriding the test with what holds instead.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import re
@@ -891,6 +892,14 @@ class Standing:
 
         assert (own_project.folder / "memkit.yaml").is_file() and (own_project.folder / "archive").is_dir()
         assert {"target", "templates", "runtime", "answers", "skills", "from_store"} <= set(record)
+
+    def test_the_runtime_is_the_one_that_was_rendered(self, own_project: Project) -> None:
+        """The wheel in vendor/, which pip would install with any content, has the digest in the manifest."""
+        record = json.loads((own_project.folder / ".memkit-gen.json").read_text(encoding="utf-8"))
+
+        for wheel in own_project.folder.glob("vendor/memkit_runtime-*.whl"):
+            digest = f"sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}"
+            assert digest == record["runtime"]["digest"], f"{wheel} was modified. Restore it, or use 'memkit eject'."
 
     def test_what_belongs_to_this_machine_is_for_its_user_only(self, talk: Talk) -> None:
         """Sessions, index and counts are in places that nobody else on the machine can read."""
