@@ -141,7 +141,7 @@ class Checked:
     source: SourceFile
     content: bytes
     data: Any = None
-    """Its content, if it is what its folder says it is; set for ``together``, once each ``check`` has read ``document``."""
+    """Its content, if it is what its folder says it is; each ``check`` reads ``document``, and ``together`` this."""
     findings: list[Finding] = field(default_factory=list)
     """Before suppressions, and without those that only the whole store shows."""
     comments: tuple[Suppression, ...] = ()

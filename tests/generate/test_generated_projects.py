@@ -70,7 +70,7 @@ def test_each_skill_alone_makes_a_working_project(target: str, choice: str, star
 
 
 def test_a_projects_own_tests_find_a_wheel_that_was_changed_by_hand(starters: Path, tmp_path: Path) -> None:
-    """pip installs it like any other, and where the project is, there may be no memkit to find it."""
+    """Such a wheel installs like any other, and where the project is, there may be no memkit to find it."""
     folder = project(starters, "react", tmp_path / "project")
     promise = ("tests/test_promises.py", "-k", "test_the_runtime_is_the_one_that_was_rendered")
     run_tests(folder, *promise)
