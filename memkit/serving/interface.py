@@ -84,7 +84,7 @@ def client_name(said: str | None) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ToolAnswer:
     """A tool's answer: data for programs, text for a model, and what waits for a person."""
 
     data: Mapping[str, Any]
@@ -101,7 +101,7 @@ def check_store(workspace: Workspace) -> None:
         raise StoreNotFound("The store is no longer where this server opened it. Bring it back, or start it elsewhere.")
 
 
-Work = Callable[[Workspace, Caller, Mapping[str, Any], bool], Answer]
+Work = Callable[[Workspace, Caller, Mapping[str, Any], bool], ToolAnswer]
 """Carries out a checked call on a store opened for the caller; the last argument says whether the user consented."""
 
 KINDS: Mapping[str, type] = {"string": str, "integer": int, "object": dict}

@@ -31,7 +31,7 @@ from memkit import __version__
 from memkit.errors import NegativeAnswer, NotFound
 from memkit.runtime.host.terminal import one_line
 from memkit.runtime.memory.gate.secrets import mask
-from memkit.serving.interface import Answer, Caller, Serving, Tool, check_store, client_name, with_whole_characters
+from memkit.serving.interface import Caller, Serving, Tool, ToolAnswer, check_store, client_name, with_whole_characters
 from memkit.serving.tools import TOOLS, core_text, record_text
 from memkit.skills.sheet import agent_skill, short_description, skill_body
 from memkit.skills.skill import Skill
@@ -88,14 +88,14 @@ class Elicitations:
     answers: dict[str, bool] = field(default_factory=dict)
     asked: str = ""
     """The key of the last round's question."""
-    done: Answer | None = None
+    done: ToolAnswer | None = None
     """The result of the call in an earlier round, which is not repeated."""
 
     @classmethod
     def of(cls, context: Context, params: types.CallToolRequestParams) -> Elicitations:
         """Return the questions of a call; the returned state was sealed when it was sent."""
         state = json.loads(params.request_state) if params.request_state else {}
-        done = Answer(**state["done"]) if state.get("done") else None
+        done = ToolAnswer(**state["done"]) if state.get("done") else None
         return cls(context, params.input_responses or {}, state.get("answers", {}), state.get("asked", ""), done)
 
     async def agree(self, key: str, message: str) -> bool | None:
@@ -206,7 +206,7 @@ class MemoryServer:
 
     async def _carry_out(
         self, tool: Tool, caller: Caller, arguments: Mapping[str, Any], questions: Elicitations
-    ) -> Answer:
+    ) -> ToolAnswer:
         """Return the result of a call: judged by the store's policies, with consent, and confirmed if it waits."""
         given = tool.checked(arguments)
         if tool.writes and not caller.may("write"):
@@ -262,7 +262,7 @@ class MemoryServer:
             self._declined.add(asked)
         return bool(said)
 
-    async def _review(self, caller: Caller, answer: Answer, questions: Elicitations) -> Answer:
+    async def _review(self, caller: Caller, answer: ToolAnswer, questions: Elicitations) -> ToolAnswer:
         """Ask a person about what was held back; a yes releases it only if the operator vouches for that person."""
         waiting, about = str(answer.waiting), one_line(answer.about, LONGEST_QUESTION)
         said = await questions.agree("review", f"{caller.client} wants this, which waits for a person: {about}")
@@ -270,31 +270,33 @@ class MemoryServer:
             return answer
         self._note(caller, "review", "yes" if said else "no", ids=[waiting])
         if not said:
-            return Answer(
+            return ToolAnswer(
                 answer.data, f"{answer.text}\n  Asked through the client, a person said no; it keeps waiting."
             )
         if not (self._serving.review or caller.may("review")):
             took = "this server does not accept a client's word for a person's"
-            return Answer(answer.data, f"{answer.text}\n  The client says that a person said yes; {took}.")
+            return ToolAnswer(answer.data, f"{answer.text}\n  The client says that a person said yes; {took}.")
         reason = f"a yes through {caller.origin.actor}"
         release = partial(mark_entry, self._workspace, "approve", waiting, user=caller.user, reason=reason)
         now = await self._at_desk(release)
         became = {"status": now.status} if "op" in answer.data else {"decision": "admitted"}
         # The text from before the question says that it waits.
         told = f"{next(iter(became.values()))} {waiting}\n  A person said yes through the client: it is approved."
-        return Answer({**answer.data, **became}, told)
+        return ToolAnswer({**answer.data, **became}, told)
 
     async def _ask_about_call(
-        self, caller: Caller, given: Mapping[str, Any], answer: Answer, questions: Elicitations
-    ) -> Answer:
+        self, caller: Caller, given: Mapping[str, Any], answer: ToolAnswer, questions: Elicitations
+    ) -> ToolAnswer:
         """Ask a person about a call that the policies require confirmation for, and report the answer."""
         call = f"{one_line(given['tool'], 60)} {one_line(json.dumps(given.get('args', {})), LONGEST_QUESTION)}"
         names = ", ".join(str(one["name"]) for one in answer.data["policies"] if one["decides"])
         said = await questions.agree("call", f"May {caller.client} call {call}? The policy that asks: {names}.")
         if said is None:
-            return Answer(answer.data, f"{answer.text}\nAsk a person before this call.")
+            return ToolAnswer(answer.data, f"{answer.text}\nAsk a person before this call.")
         self._note(caller, "policy_check", "yes" if said else "no")
-        return Answer(answer.data, f"{answer.text}\nAsked through the client, a person said {'yes' if said else 'no'}.")
+        return ToolAnswer(
+            answer.data, f"{answer.text}\nAsked through the client, a person said {'yes' if said else 'no'}."
+        )
 
     # ------------------------------------------------------------------ resources and prompts
 

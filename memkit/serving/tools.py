@@ -13,7 +13,7 @@ from memkit.runtime.memory.interface import Decision, StoredRecord
 from memkit.runtime.memory.record.lines import Reason
 from memkit.runtime.memory.record.record import Draft
 from memkit.runtime.memory.tiers.fence import LINE_MARK, enclose, fence, visible
-from memkit.serving.interface import Answer, Caller, Tool, Work
+from memkit.serving.interface import Caller, Tool, ToolAnswer, Work
 from memkit.store.layout import checked_name
 from memkit.use_cases.accounts import KINDS, explain_record
 from memkit.use_cases.memory import (
@@ -39,7 +39,7 @@ PLAN_SECONDS = 30.0
 def _telling(work: Work) -> Work:
     """Add to the text how many lines about the user are withheld, which may be why nothing was found."""
 
-    def looked(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+    def looked(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
         try:
             answer = work(workspace, caller, given, consented)
         except NotFound as error:
@@ -60,19 +60,19 @@ def withheld_note(workspace: Workspace, user: str) -> str:
     return f"{lines} withheld or missing: a person should look with 'memkit fsck'."
 
 
-def _search(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _search(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     archive, user = workspace.archive, caller.user
     report = search_memory(workspace, given["query"], user=user, count=given.get("k"), keeps_words=consented)
     with archive.asked_about(user):  # one look at the store for all hits
         found = [hit_data(hit, archive.taint_of(hit.record, user)) for hit in report.hits]
     data = {"results": found, "abstained": report.abstained}
-    return Answer(data, fence(report.hits) if report.hits else "Nothing relevant.")
+    return ToolAnswer(data, fence(report.hits) if report.hits else "Nothing relevant.")
 
 
-def _get(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _get(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     stored = find_record(workspace.archive, given["id"], caller.user)
     stale = workspace.archive.stale_parents(stored.record)
-    return Answer(record_data(stored, workspace.clock(), stale), record_text(stored))
+    return ToolAnswer(record_data(stored, workspace.clock(), stale), record_text(stored))
 
 
 def record_text(stored: StoredRecord) -> str:
@@ -81,23 +81,23 @@ def record_text(stored: StoredRecord) -> str:
     return "\n".join([f"status: {stored.status}", fence([stored.record]), *([fenced(told)] if told else [])])
 
 
-def _why(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _why(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     account = explain_record(workspace, given["id"], user=caller.user)
     data = asdict(account)
     kinds = (*KINDS, "lost")
     counts = ", ".join(f"{kind} {len(data[kind])}×" for kind in kinds)
     asked = [f"{kind}  {one['at']}  {one['query'] or ''}" for kind in kinds for one in data[kind]]
-    return Answer(data, "\n".join([counts, *([fenced(asked)] if asked else [])]))
+    return ToolAnswer(data, "\n".join([counts, *([fenced(asked)] if asked else [])]))
 
 
-def _core_get(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _core_get(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     sections = core_sections(workspace, caller.user)
     if (wanted := given.get("section")) is not None:
         known = dict.fromkeys([*sections, *workspace.core_sections])
         if wanted not in known:
             raise NotFound(f"There is no core section {wanted!r:.60}. There are {', '.join(known)}.")
         sections = {wanted: sections.get(wanted, "")}
-    return Answer({"sections": sections}, core_text(sections))
+    return ToolAnswer({"sections": sections}, core_text(sections))
 
 
 def core_text(sections: Mapping[str, str]) -> str:
@@ -110,33 +110,33 @@ def fenced(lines: Iterable[str]) -> str:
     return enclose([LINE_MARK + visible(line).replace("memory-data", "memory\u2010data") for line in lines], [])
 
 
-def _policy_check(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _policy_check(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     checked = check_policy(workspace.root, given["tool"], given.get("args", {}), {})
-    return Answer(checked_data(checked), "\n".join(checked_lines(checked)))
+    return ToolAnswer(checked_data(checked), "\n".join(checked_lines(checked)))
 
 
-def _plan(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _plan(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     request = PlanRequest(checked_name(given["domain"], "domain"), given["task"])
     planned = plan_task(request, root=workspace.root, budget=Budget(nodes=1_000_000, seconds=PLAN_SECONDS))
     if workspace.audit.told is not None:
         workspace.audit.told({"event": "plan"})
-    return Answer(planned.to_data(), "\n".join(plan_lines(planned, explain=False)))
+    return ToolAnswer(planned.to_data(), "\n".join(plan_lines(planned, explain=False)))
 
 
-def _graph(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _graph(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     ends = given.get("from"), given.get("to")
     if any(ends) and (not all(ends) or "around" in given):
         raise UsageError("graph takes 'around', or both 'from' and 'to', or nothing.")
     between = (str(ends[0]), str(ends[1])) if all(ends) else None
     question = GraphQuestion(around=given.get("around"), between=between)
     found = look_at_relations(workspace, caller.user, question, keeps_words=consented)
-    return Answer(found.to_data(), fenced(relation_lines(found)) if found.nodes else "There are no relations.")
+    return ToolAnswer(found.to_data(), fenced(relation_lines(found)) if found.nodes else "There are no relations.")
 
 
 # Writing.
 
 
-def _add(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _add(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     type = given.get("type", "fact")
     if type not in OFFERED:
         unknown = Reason("schema", f"type {type!r:.60} is not one of {', '.join(OFFERED)}.")
@@ -145,7 +145,7 @@ def _add(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consent
     return _decided(remember(workspace, draft, user=caller.user, consented=consented), caller, given["text"])
 
 
-def _supersede(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _supersede(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     stored = own_record(workspace.archive, given["id"], caller.user)
     reason = given.get("reason", "")
     done = supersede_record(workspace, stored, given["text"], reason=reason, consented=consented)
@@ -153,17 +153,17 @@ def _supersede(workspace: Workspace, caller: Caller, given: Mapping[str, Any], c
     return _decided(done, caller, about, supersedes=given["id"])
 
 
-def _forget(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _forget(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     record = own_record(workspace.archive, given["id"], caller.user).record
     now = mark_entry(workspace, "forget", record.id, user=caller.user, reason=given.get("reason", ""))
     data = now.to_data("forget", record.id)
     if now.proposal is None:
-        return Answer(data, f"forget: {record.id} is {now.status}.")
+        return ToolAnswer(data, f"forget: {record.id} is {now.status}.")
     told = f"{record.id} is {now.status}: that it be forgotten waits for a person, memkit memory approve {now.proposal}"
-    return Answer(data, told, now.proposal, f"forget: {record.text}")
+    return ToolAnswer(data, told, now.proposal, f"forget: {record.text}")
 
 
-def _core_edit(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> Answer:
+def _core_edit(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consented: bool) -> ToolAnswer:
     section = given["section"]
     if section not in workspace.core_sections:
         raise NotFound(f"{section!r:.60} is not an editable section. Choose from {', '.join(workspace.core_sections)}.")
@@ -175,7 +175,7 @@ def _core_edit(workspace: Workspace, caller: Caller, given: Mapping[str, Any], c
     return _decided(done, caller, about, section=section)
 
 
-def _decided(decision: Decision, caller: Caller, about: str, **more: Any) -> Answer:
+def _decided(decision: Decision, caller: Caller, about: str, **more: Any) -> ToolAnswer:
     lines = decision_lines(decision)
     if decision.decision == "admitted" and not caller.clean:
         lines.append(
@@ -183,7 +183,7 @@ def _decided(decision: Decision, caller: Caller, about: str, **more: Any) -> Ans
             f"memkit memory approve {decision.id}"
         )
     waiting = decision.id if decision.decision == "quarantined" else None
-    return Answer(decision_data(decision, **more), "\n".join(lines), waiting, about)
+    return ToolAnswer(decision_data(decision, **more), "\n".join(lines), waiting, about)
 
 
 # The table.
