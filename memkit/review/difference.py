@@ -59,7 +59,8 @@ KINDS: Mapping[str, FileKind] = {
 LEARNED = FileKind("domain", learned_findings, lambda before, after: domain_changes(before or {}, after or {}))
 """Methods that a model proposed: each is examined, even in a new file."""
 SETTINGS = FileKind("settings", lambda document, stem: check(document.data, load_schema("memkit")), setting_changes)
-WATCHED = (".github/", ".gitattributes", ".gitignore", ".pre-commit-config.yaml", "action.yml", "policies/tests/")
+WATCHED = (".github/", ".pre-commit-config.yaml", "action.yml", "policies/tests/")
+WATCHED_ANYWHERE = (".gitattributes", ".gitignore", ".gitmodules")
 """Files that decide how a change is checked, and so are shown with the change."""
 
 
@@ -171,7 +172,7 @@ def _other_file(path: str, one: FileState | None, other: FileState | None) -> Re
     said = f"file {status}, {there.size:,} bytes"
     if one and other and one.size != other.size:
         said = f"file {status}, {one.size:,} → {other.size:,} bytes"
-    watched = path.startswith(WATCHED)
+    watched = path.startswith(WATCHED) or PurePosixPath(path).name in WATCHED_ANYWHERE
     changes = [SubjectChange("file", status, said, attention=watched)]
     modes = (one.mode if one else None, other.mode if other else None)
     if modes[0] != modes[1] and modes[1] == LINK:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from memkit.review.interface import ChangeFile, FiledChanges, ReviewSubject, SubjectChange, quoted, value
 from memkit.review.sides import StoreSide
 from memkit.runtime.host.terminal import counted
+from memkit.runtime.memory.gate.hostile import suspicions
 from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import ShardProblem
 from memkit.runtime.memory.log.check import ShardPiece as Piece
@@ -290,16 +291,18 @@ class _Past:
 
     def _added(self, id: str, line: Line) -> SubjectChange:
         kind, text = str(line.get("type", "fact")), _quote(line)
-        about = _provenance(line)
+        suspected = _suspected(line)
+        about = _provenance(line) + suspected
         old = [self._records.get(each) for each in _replaced(line)]
-        attention = line.get("trust") == "quarantined" or line.get("scope") == "shared" or kind == "constraint"
+        waits = line.get("trust") == "quarantined"
+        attention = waits or line.get("scope") == "shared" or kind == "constraint" or bool(suspected)
         if line.get("supersedes"):
             said = f"{kind} superseded: {_quote(old[0])} → {text}{about}"
             return SubjectChange("record", "superseded", said, _text(old[0]), _text(line), attention, id)
         if old:
             said = f"{counted(len(old), 'record')} merged into {kind}: {text}{about}"
             return SubjectChange("record", "merged", said, [_text(each) for each in old], _text(line), attention, id)
-        if line.get("trust") == "quarantined":
+        if waits:
             return SubjectChange(
                 "record", "quarantined", f"{kind} held back: {text}{about}", None, _text(line), True, id
             )
@@ -432,6 +435,14 @@ def _provenance(line: Line) -> str:
     if line.get("source_url"):
         parts.append(f"from {value(line['source_url'], 60)}")
     return f" ({', '.join(filter(None, parts))})"
+
+
+def _suspected(line: Line) -> str:
+    """Return what the gate would say of the text of a record that it did not hold back, or that a person approved."""
+    found = suspicions(str(line.get("text", ""))) if line.get("trust") != "quarantined" else []
+    if not found:
+        return ""
+    return ", with hidden characters" if found[0].code == "hidden_characters" else ", which reads like an order"
 
 
 def _reason(line: Line) -> str:

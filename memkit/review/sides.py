@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
@@ -162,7 +161,7 @@ def is_ordinary(path: str) -> bool:
 
 
 def _work_tree(git: Git) -> StoreSide:
-    """Return the files that git tracks or would add, as they are now."""
+    """Return the files that git tracks or would add, as they are now; one left out by a sparse checkout as staged."""
     known, unmerged = _index(git)
     listed = git.run("ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", ".").split("\0")
     doubtful = {path for path in (*listed, *unmerged) if path and (path in known or not path.startswith(_OWN))}
@@ -174,11 +173,16 @@ def _work_tree(git: Git) -> StoreSide:
             files[path] = found
 
     def read(wanted: Mapping[str, FileState]) -> dict[str, bytes]:
-        contents = {}
-        for path in wanted:
-            with suppress(OSError):  # it is reported as unreadable
+        contents, left_out = {}, {}
+        for path, file in wanted.items():
+            try:
                 contents[path] = (git.root / path).read_bytes()
-        return contents
+            except (FileNotFoundError, NotADirectoryError):
+                left_out[path] = file.id
+            except OSError:
+                pass  # it is reported as unreadable
+        staged = GitObjects(git).read_many(left_out.values())
+        return contents | {path: staged[id] for path, id in left_out.items()}
 
     return StoreSide(End(WORK_TREE), files, read)
 
@@ -200,7 +204,10 @@ def _index(git: Git) -> tuple[dict[str, FileState], set[str]]:
 
 
 def _on_disk(path: Path, staged: FileState | None, length: int) -> FileState | None:
-    """Return a file of the work tree, hashed if git does not know its state; None if it is missing or not a file."""
+    """Return a file of the work tree, hashed if git does not know its state; None if it is missing or not a file.
+
+    A staged file that git does not call changed although it is missing was left out by a sparse checkout.
+    """
     try:
         about = path.lstat()
         if staged is not None:
@@ -213,7 +220,7 @@ def _on_disk(path: Path, staged: FileState | None, length: int) -> FileState | N
         mode = EXECUTABLE if about.st_mode & stat.S_IXUSR else REGULAR
         return FileState(_id_on_disk(path, about, length), about.st_size, mode)
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return staged
 
 
 def _id_on_disk(path: Path, about: os.stat_result, length: int) -> str:

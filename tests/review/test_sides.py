@@ -264,3 +264,22 @@ def test_the_envelope_has_its_shape(reviewed: Path, capsys: pytest.CaptureFixtur
     assert found == {
         "area": "policy", "name": "stop", "was": None, "path": "policies/stop.yaml", "status": "changed", "count": 1,
     }  # fmt: skip
+
+
+def test_what_a_sparse_checkout_leaves_out_is_unchanged(reviewed: Path) -> None:
+    """Git would not commit its removal, so no policy was removed; what is there is still compared."""
+    git(reviewed, "sparse-checkout", "set", "--no-cone", "/*", "!policies/")
+    assert not (reviewed / "policies").exists()
+    assert names(reviewed) == []
+
+    put(reviewed, "skills/tea.yaml", SKILL.replace("Pour it", "Pour it slowly"))
+
+    assert names(reviewed) == ["tea"]
+
+
+def test_files_that_tell_git_what_to_take_are_looked_at_twice_in_any_folder(reviewed: Path) -> None:
+    """A folder's own .gitignore can keep memory out of every commit, and its attributes hide a diff."""
+    put(reviewed, "archive/.gitattributes", "* -diff\n")
+    put(reviewed, "skills/.gitignore", "*.md\n")
+
+    assert compare_commits(reviewed).attention == 2
