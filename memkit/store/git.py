@@ -161,7 +161,10 @@ class Git:
             # A message can be longer than an argument may be.
             words = ["commit", "--quiet", "--only", *([] if hooks else ["--no-verify"]), "--file=-", "--", *paths]
             seconds = _HOOK_SECONDS if hooks else _SECONDS
-            self._checked(words, self._ended(words, message.encode(), self.signing(), seconds, hooks=hooks))
+            ended = self._ended(words, message.encode(), self.signing(), seconds, hooks=hooks)
+            if ended.status > 0:
+                self.require_quiet()  # git commits no part of what a merge brings
+            self._checked(words, ended)
             if folder is not None:
                 _note_commit(folder, paths, began)
             return self.run("rev-parse", "--verify", "HEAD").strip()
@@ -261,10 +264,10 @@ class Git:
 
 
 def _reason(said: str) -> str:
-    """Return git's reason, without the advice in its message."""
+    """Return git's reason, without the advice in its message: its first complaint, and what it ended with."""
     lines = [line for line in said.splitlines() if not line.startswith(("hint:", "warning:"))] or said.splitlines()
     faults = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return faults[-1] if faults else " ".join(lines)
+    return "; ".join(dict.fromkeys((faults[0], faults[-1]))) if faults else " ".join(lines)
 
 
 def _quoted(word: str) -> str:

@@ -89,6 +89,30 @@ def test_a_failing_command_says_what_git_said(repository: Git) -> None:
         repository.run("rev-parse", "--verify", "nowhere")
 
 
+def test_the_cause_of_a_failure_is_told_and_its_end(
+    repository: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Git ends with what it could not do, and says before why: a key that does not sign, a disk that is full."""
+    person = "[commit]\ngpgSign = true\n[gpg]\nprogram = false\n[user]\nname = Ada\nemail = ada@example.org\n"
+    (tmp_path / "gitconfig").write_text(person)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    (repository.root / "a").write_text("x")
+
+    with pytest.raises(EnvironmentFault, match=r"gpg failed to sign.*failed to write commit object"):
+        repository.commit("One", ["a"])
+
+
+def test_a_commit_during_a_merge_says_to_finish_it(repository: Git) -> None:
+    """Git commits no part of a merge, and its own words for that name neither the place nor a way on."""
+    (repository.root / "a").write_text("x")
+    repository.commit("One", ["a"])
+    (repository.root / ".git" / "MERGE_HEAD").write_text(repository.run("rev-parse", "HEAD"))
+    (repository.root / "a").write_text("y")
+
+    with pytest.raises(EnvironmentFault, match=r"A merge is in progress in .* Finish or abort it first"):
+        repository.commit("Two", ["a"])
+
+
 def test_the_branch_is_read_without_running_git(repository: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     """The branch comes from HEAD, also where there is no git on the PATH."""
     monkeypatch.setenv("PATH", "")
