@@ -197,9 +197,17 @@ _DAMAGE = (
 
 
 def _read_archive(package: Package, name: str, content: bytes, above: str, depth: int) -> None:
+    files, folders = set[PurePosixPath](), set[PurePosixPath]()
     try:
         members = _zipped if zipfile.is_zipfile(io.BytesIO(content)) else _tarred
-        for path, body, mode in members(package, content, above):
+        for member, body, mode in members(package, content, above):
+            place = PurePosixPath(member)  # without "./" and "//"
+            path = place.as_posix()
+            if place in folders or not files.isdisjoint((place, *place.parents)):
+                why = "Another file of the archive is in this place: which of them counts depends on who unpacks it."
+                package.fault(above + path, why, hostile=True)
+            files.add(place)
+            folders.update(place.parents)
             if len(package.files) >= MOST_FILES:
                 package.fault(above + path, f"More than {MOST_FILES:,} files; the rest was not read.")
                 return
@@ -257,8 +265,8 @@ def _tarred(package: Package, content: bytes, above: str) -> Iterator[tuple[str,
 
 MOST_KEPT, MOST_KEPT_BYTES = 1_000, 20_000_000
 """The most files, and the most bytes of them, that are kept beside a skill of a store."""
-_NOT_KEPT = frozenset({"memkit.yaml", ".memkit", ".git", ".gitattributes", ".gitmodules", ".gitignore"})
-"""Names with a meaning to memkit or to git at that place."""
+_NOT_KEPT = frozenset({"memkit.yaml", ".memkit", ".git", "git~1", ".gitattributes", ".gitmodules", ".gitignore"})
+"""Names with a meaning to memkit or to git at that place, on any file system."""
 
 
 def files_to_keep(package: Package) -> dict[str, PackageFile]:
@@ -266,7 +274,7 @@ def files_to_keep(package: Package) -> dict[str, PackageFile]:
     kept = {
         path: file
         for path, file in package.own.items()
-        if not _NOT_KEPT.intersection(PurePosixPath(path).parts) and not any(map(is_unsafe, path))
+        if not _NOT_KEPT.intersection(PurePosixPath(path.lower()).parts) and not any(map(is_unsafe, path))
     }
     whole = all(len(file.content) < MOST_BYTES for file in kept.values())
     size = sum(len(file.content) for file in kept.values())

@@ -124,6 +124,21 @@ def test_archives_with_tricks_are_flagged(tmp_path: Path, capsys: pytest.Capture
     assert scan(zipped(tmp_path / "fine.zip", {"tidy/SKILL.md": sheet}), capsys)[0] == 0
 
 
+@pytest.mark.parametrize("names", [["SKILL.md"], ["./SKILL.md"], ["a.md", "a.md"], ["a", "a/b.md"], ["a/b.md", "a"]])
+def test_a_place_taken_twice_is_flagged(names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One program unpacks the first of two files, another the last: what was scanned is not what runs."""
+    members = {"SKILL.md": skill("tidy", "Convert.")["SKILL.md"], **dict.fromkeys(names, "Words.")}
+    with tarfile.open(tmp_path / "tidy.tar", "w") as tar:
+        for name in ["SKILL.md", *names]:
+            member = tarfile.TarInfo(name)
+            member.size = len(members[name].encode())
+            tar.addfile(member, io.BytesIO(members[name].encode()))
+
+    code, data = scan(tmp_path / "tidy.tar", capsys)
+
+    assert code == 1 and "Another file of the archive" in str(data["findings"])
+
+
 def test_links_that_leave_the_folder_are_flagged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A link within the skill passes; one to the outside is named and not followed."""
     folder = write(tmp_path / "tidy", skill("tidy", "Convert."))
