@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memkit.runtime.htn.compiling.compiled import compile_domain, split
 from memkit.runtime.htn.core import NO_PLAN, Budget, Domain, HTNPlanner, Method, Operator, Problem, verify
 
 
@@ -83,3 +84,16 @@ def test_a_learned_method_of_a_task_without_arguments_is_tested_in_its_last_part
 
     assert [str(step) for step in result.plan or []] == ["wipe shelf", "wipe shelf"]
     assert [node["task"] for node in result.tree] == ["clean", "wipe shelf", "wipe shelf"]
+
+
+def test_a_part_knows_the_variables_that_it_still_needs_alone() -> None:
+    """With all that came before, a method of thousands of subtasks takes minutes to be split."""
+    subtasks = [f"paint r{at} ?x{at}" for at in range(20)]
+    method = Method("all", "paint_house", [], [*subtasks, "paint r0 ?x0"])
+    domain = Domain(operators=(Operator("paint ?room ?colour"),), methods=(method,))
+
+    found = split(compile_domain(domain))
+
+    parts = [part.source for each in found.methods.values() for part in each]
+    assert len(parts) == 20
+    assert [sorted(p.name for p in part.variables) for part in parts[1:3]] == [["?x1"], ["?x2"]]

@@ -131,13 +131,13 @@ def changing_predicates(domain: Domain) -> frozenset[str]:
 def expected_types(method: Method, domain: Domain) -> dict[str, list[str]]:
     """Return for each variable the types it must have by declaration, by predicates and by subtasks."""
     found: dict[str, list[str]] = {name: [kind] for name, kind in method.types.items()}
-    operators = {each.name: [p.type for p in each.parameters] for each in domain.operators}
     uses: list[tuple[Term, Sequence[str]]] = [
         (each.atom, domain.predicates.get(each.atom[0], ()))
         for each in conjuncts(method.preconditions)
         if isinstance(each, Literal) and not each.positive
     ]
-    uses += [(step, operators.get(step[0], ())) for step in method.steps]
+    taken = ((step, domain.steps[step[0]].parameters) for step in method.steps if step[0] in domain.steps)
+    uses += [(step, [parameter.type for parameter in parameters]) for step, parameters in taken]
     for term, kinds in uses:
         for part, kind in zip(term[1:], kinds, strict=False):
             if is_variable(part):
@@ -170,23 +170,22 @@ def _parts(
     known = dict.fromkeys(
         [*filter(is_variable, head.args), *(v for each in conditions for v in condition_variables(each))]
     )
+    last = {name: at for at, step in enumerate(subtasks) for name in variables_of(step)}
     for start, end in zip((0, *cuts), (*cuts, len(subtasks)), strict=True):
         steps = subtasks[start:end]
         known.update(dict.fromkeys(_variables(steps)))
-        later = dict.fromkeys(_variables(subtasks[end:]))
         # No name in a file or a proposal contains a space.
-        rest = Head(f"{source.name} {number} {end}", tuple(name for name in known if name in later))
-        used = dict.fromkeys([*known, *rest.args])
+        rest = Head(f"{source.name} {number} {end}", tuple(name for name in known if last.get(name, -1) >= end))
         part = Method(
             source.name,
             Head(head.name, head.args, {name: kinds[name] for name in head.args if name in kinds}),
             conditions,
             spelled_out(steps if end == len(subtasks) else (*steps, (rest.name, *rest.args))),
-            variables=[Parameter(name, kinds.get(name, ROOT_TYPE)) for name in used if name not in head.args],
+            variables=[Parameter(name, kinds.get(name, ROOT_TYPE)) for name in known if name not in head.args],
             learned=source.learned,
         )
         yield part, partial(_needs_of, method, start, frozenset(known))
-        head, conditions = rest, ()
+        head, conditions, known = rest, (), dict.fromkeys(rest.args)
 
 
 def _needs_of(whole: CompiledMethod, start: int, known: frozenset[str], further: int) -> Needs:
