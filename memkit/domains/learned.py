@@ -107,7 +107,8 @@ class LearnedMethods:
         """Return why a person rejected a method that would do exactly this, or None."""
         for entry in self.rejected():
             if _matches(_terms(entry), [task, *subtasks]):
-                return f"a person rejected the method {entry['name']}, which is the same: {entry['reason']}"
+                reason = entry.get("reason", "no reason given")
+                return f"a person rejected the method {entry['name']}, which is the same: {reason}"
         return None
 
     def find(self, name: str) -> Entry:

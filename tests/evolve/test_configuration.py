@@ -121,6 +121,8 @@ def test_a_small_space_is_exhausted() -> None:
         ({"a": (1,)}, None, "two numbers"),
         ({"a": (2, 1)}, None, "the lower first"),
         ({"a": (0, float("inf"))}, None, "two numbers"),
+        ({"a": (0, 10**400)}, None, "must lie within 1e+300 of zero"),
+        ({"a": (-1e308, 1e308)}, None, "must lie within 1e+300 of zero"),
         ({"a": []}, None, "a list of values"),
         ({"a": 5}, None, "a list of values"),
         ({"a": [{}]}, None, "hashable"),

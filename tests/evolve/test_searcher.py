@@ -129,6 +129,13 @@ def test_a_bare_expression_stays_one() -> None:
     assert EvolutionarySearcher("x * 2", error_against(lambda x: 3 * x + 7)).run(50) == "3 * x + 7"
 
 
+def test_a_program_without_parameters_is_a_number_to_be_found() -> None:
+    """It is the same at every point, so one is enough to tell programs apart."""
+    searcher = EvolutionarySearcher("lambda: 1", lambda program: abs(read_program(program)() - 7.25))
+
+    assert searcher.run(generations=10) == "lambda: 7.25"
+
+
 def test_functions_may_be_offered() -> None:
     """Programs call what the caller offers; constants inside a function are fitted as well."""
     searcher = EvolutionarySearcher(

@@ -391,6 +391,19 @@ def test_a_rejected_method_is_not_proposed_again(parcels: Path, ask: Ask) -> Non
     assert ask("domain", "learned", "parcels")[1]["data"]["domains"][0]["rejected"][0]["reason"] == "Never on foot."
 
 
+def test_a_rejection_that_a_person_wrote_needs_no_reason(parcels: Path, ask: Ask) -> None:
+    """A person may list a method as rejected by hand; what says the same is refused all the same."""
+    shelf = parcels / "domains" / "learned" / "parcels.yaml"
+    shelf.parent.mkdir(exist_ok=True)
+    entry = '{name: on_foot, task: "deliver ?p ?to", subtasks: ["go home ?to", "hand_over ?p"]}'
+    shelf.write_text(f"domain: parcels\nmethods: []\nrejected:\n  - {entry}\n", encoding="utf-8")
+
+    code, answer = ask(*TASK, "--provider", script(GOOD))
+
+    assert code == 1
+    assert any("on_foot, which is the same: no reason given" in each["message"] for each in answer["data"]["reasons"])
+
+
 def test_a_task_that_declares_nothing_is_marked_and_promoted_only_on_request(parcels: Path, ask: Ask) -> None:
     """Its plan is used, its tree and its provenance say that nobody verified the goal."""
     (parcels / "domains/parcels.yaml").write_text(DOMAIN.replace(', effects: ["delivered ?p", "at ?to"]', ""))

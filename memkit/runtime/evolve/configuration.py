@@ -75,6 +75,10 @@ class OneOf:
         return self.options[self.place(value)]
 
 
+_WIDEST = 1e300
+"""The limit for bounds, whose distance must be a number too."""
+
+
 def read_space(space: Space) -> dict[str, NumberRange | OneOf]:
     """Return the allowed values of each name in ``space``: a tuple of two numbers is a range, a list a choice."""
     if not space:
@@ -85,7 +89,9 @@ def read_space(space: Space) -> dict[str, NumberRange | OneOf]:
 def _allowed(label: str, given: Any) -> NumberRange | OneOf:
     if isinstance(given, tuple):
         if len(given) != 2 or not all(map(is_score, given)) or not given[0] < given[1]:
-            raise EvolveError(f"The bounds of {label!r} are {given!r}; they must be two numbers, the lower first.")
+            raise EvolveError(f"The bounds of {label!r} are {given!r:.60}; they must be two numbers, the lower first.")
+        if not -_WIDEST <= given[0] < given[1] <= _WIDEST:
+            raise EvolveError(f"The bounds of {label!r} are {given!r:.60}; they must lie within {_WIDEST:g} of zero.")
         return NumberRange(*given)
     if not isinstance(given, list) or not given:
         raise EvolveError(f"{label!r} allows {given!r:.60}; give a tuple of two bounds or a list of values.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from random import Random
 from typing import Any
@@ -237,5 +236,4 @@ def _addition(genome: ExpressionNode, terms: Terms, term: ExpressionNode) -> Num
 def probe_points(count: int) -> list[list[float]]:
     """Return the points that distinguish programs of ``count`` parameters if their fitness specifies none."""
     random = Random(20)
-    points = [[random.uniform(-4, 4) for _ in range(16)] for _ in range(count)]
-    return points or [[math.pi]]
+    return [[random.uniform(-4, 4) for _ in range(16)] for _ in range(count)]
