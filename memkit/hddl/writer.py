@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memkit.errors import UsageError
+from memkit.runtime.htn.compiling.needs import facts_changed
 from memkit.runtime.htn.core import (
     Arithmetic,
     Change,
@@ -164,6 +165,7 @@ def domain_text(domain: Domain) -> str:
         lines += ["", *_method(method, domain)]
     for operator in domain.operators:
         lines += ["", *_action(operator, costs)]
+    _refuse_undeclared(domain)
     return "\n".join([*lines, ")", ""])
 
 
@@ -301,15 +303,20 @@ _FEATURES: Sequence[tuple[str, Callable[[Condition], bool]]] = (
 )
 
 
+def _conditions(domain: Domain) -> list[Condition]:
+    """Return every condition of operators, methods and effects, and the conditions inside them."""
+    given = [each for operator in domain.operators for each in operator.preconditions]
+    given += [each for method in domain.methods for each in method.preconditions]
+    effects = [effect for operator in domain.operators for effect in operator.effects_more]
+    return list(walk([*given, *(effect.condition for effect in effects if isinstance(effect, When))]))
+
+
 def _requirements(domain: Domain, costs: bool) -> Iterator[str]:
     yield from (":hierarchy", ":typing")
     if any(method.preconditions for method in domain.methods):
         yield ":method-preconditions"
     effects = [effect for operator in domain.operators for effect in operator.effects_more]
-    given = [each for operator in domain.operators for each in operator.preconditions]
-    given += [each for method in domain.methods for each in method.preconditions]
-    given += [effect.condition for effect in effects if isinstance(effect, When)]
-    conditions = list(walk(given))
+    conditions = _conditions(domain)
     changes = domain.functions or any(isinstance(effect, Change) for effect in effects)
     for name, present in _FEATURES:
         if any(map(present, conditions)) or (name == ":numeric-fluents" and changes):
@@ -318,6 +325,17 @@ def _requirements(domain: Domain, costs: bool) -> Iterator[str]:
         yield ":conditional-effects"
     if costs:
         yield ":action-costs"
+
+
+def _refuse_undeclared(domain: Domain) -> None:
+    """Refuse facts that are declared nowhere, which a YAML domain may leave out but HDDL must have."""
+    if domain.predicates:
+        return
+    facts = [fact for operator in domain.operators for _, fact, _ in facts_changed(operator)]
+    facts += [each.atom for each in _conditions(domain) if isinstance(each, Literal)]
+    kinds = {str(fact[0]): f"{fact[0]}: [{', '.join([ROOT] * (len(fact) - 1))}]" for fact in facts}
+    if kinds:
+        raise UsageError(f"HDDL requires predicates to be declared. Add predicates: {{{', '.join(kinds.values())}}}.")
 
 
 def _refuse_alike(domain: Domain) -> None:

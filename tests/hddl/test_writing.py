@@ -182,6 +182,7 @@ def test_other_planners_find_variables_and_tasks_with_the_types_they_need() -> N
         (Domain(operators=(Operator("a ?x", [lambda state: True]),)), "Python function"),
         (Domain(methods=(Method("m", "t", [], lambda state: []),)), "Python function"),
         (Domain(operators=(Operator("a ?x", [("at", 5)]),)), "5 is not a name"),
+        (Domain(operators=(Operator("a ?x", ["on ?x"], ["off"]),)), r"Add predicates: {off: \[\], on: \[object\]}"),
     ],
 )
 def test_what_hddl_cannot_say_is_refused(domain: Domain, words: str) -> None:
