@@ -32,7 +32,7 @@ from .checks import (
 )
 from .conditions import any_condition, shell_check, sql_check
 from .interface import JSON, Call, Path, PolicySetError, Ternary, as_list
-from .kinds import commands_in, kind_condition
+from .kinds import KINDS, commands_in, kind_condition
 
 _BOUNDS = {"min": operator.ge, "max": operator.le, "above": operator.gt, "below": operator.lt}
 
@@ -166,6 +166,11 @@ def _kind(data: JSON, path: Path) -> Predicate:
 def _of_kinds(kinds: tuple[str, ...]) -> Predicate:
     """Return the condition on a tool's name, built for the first call: it has many patterns and serves all policies."""
     return compile_condition(kind_condition([*kinds], ()), ())
+
+
+def compile_kinds() -> None:
+    """Compile the patterns of all kinds of tools, for processes that are forked from this one."""
+    _of_kinds(tuple(KINDS))
 
 
 def _range(data: JSON, path: Path) -> Predicate:

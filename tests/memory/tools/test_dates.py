@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memkit.runtime.memory.words.dates import _phrases, _read, dated
+from memkit.runtime.memory.words.dates import _PHRASES, _read, dated
 from memkit.runtime.memory.words.text import day_words, may_name_a_date
 
 SATURDAY = date(2026, 11, 21)
@@ -80,6 +80,6 @@ WORDS_OF_DATES = st.sampled_from([
 @given(st.lists(WORDS_OF_DATES, min_size=1, max_size=6).map(" ".join))
 def test_what_is_not_looked_through_names_no_date(text: str) -> None:
     """The short question that spares most texts the patterns never hides a date."""
-    found = [match[0] for match in _phrases().finditer(text) if _read(match, SATURDAY, 6) is not None]
+    found = [match[0] for match in _PHRASES.finditer(text) if _read(match, SATURDAY, 6) is not None]
 
     assert may_name_a_date(text) or not found

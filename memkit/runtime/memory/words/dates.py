@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
-from .text import MONTHS, NUMBERS, WEEKDAYS, WHICH, day_word, may_name_a_date, month_word, week_word
+from .text import MONTHS, NUMBERS, WEEKDAYS, WHICH, day_word, may_name_a_date, month_word, regex, week_word
 
 FEW, COUPLE = 3, 2
 
@@ -44,19 +44,17 @@ def dated(text: str, today: date, *, ahead: int = 0) -> Dated:
         weekday = (match["weekday"] or match["what"] or "").lower()
         return f" {weekday}" if weekday in WEEKDAYS else " "  # by its name it is also asked for every week
 
-    rest = _phrases().sub(take, text)
+    rest = _PHRASES.sub(take, text)
     return Dated(tuple(dict.fromkeys(found)), rest)
 
 
-@cache
-def _phrases() -> re.Pattern[str]:
-    """Return the pattern of all phrases that name a date, whose named groups distinguish them."""
+def _phrases() -> str:
+    """Return an expression for all phrases that name a date, whose named groups distinguish them."""
     months = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS if name not in ("may", "march")) + "|sept"
     month, year, day = rf"(?:{months}|may|mar(?:ch)?)\.?", r"(?:19|20)\d\d", r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
     weekday, count = "|".join(WEEKDAYS), rf"\d{{1,3}}|an?|{'|'.join(NUMBERS[1:])}|(?:a\ )?(?:few|couple(?:\ of)?)"
     prep = r"(?:(?:in|on|since|during|until|before|after|of|by|from|early|late|mid|the)[ -])"
-    return re.compile(
-        rf"""\b{prep}*(?:
+    return rf"""\b{prep}*(?:
           (?P<iso>{year}[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01]))(?!\d)
         | (?P<iso_month>{year}-(?:0[1-9]|1[0-2]))(?![-\d])
         | (?P<day_first>{day}\ (?:of\ )?{month}(?:,?\ (?:of\ )?{year})?)(?!\w)
@@ -69,9 +67,10 @@ def _phrases() -> re.Pattern[str]:
         | \b(?:on\ )(?P<weekday>{weekday})\b
         | \b(?:{prep}|last\ |this\ |next\ )+(?P<month>{months}|may|march)(?![\w'])(?!\.?\ \d)
         | \b(?:in|since|during|until|of|by|from)\ (?P<year>{year})(?![\w:/.-])
-        """,
-        re.IGNORECASE | re.VERBOSE,
-    )
+        """
+
+
+_PHRASES = regex(_phrases(), re.IGNORECASE | re.VERBOSE)
 
 
 def _read(match: re.Match[str], today: date, ahead: int) -> str | None:

@@ -2,8 +2,8 @@
 
 Run as a program in the project's folder, this module loads the agent without running it, and forks a process for
 each order that it reads. So a run starts with nothing but the code: whatever it knows of an earlier run, it has from
-the store. SDKs load parts of themselves on first use, and the gate then compiles its patterns; what one run had to
-load or compile is already present in the next fork.
+the store. SDKs load parts of themselves and build their models on first use, and the gate then compiles its patterns;
+what one run had to load, build or compile is already present in the next fork.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ...guard.match import compile_kinds
 from ...host.command import conversation_of, run
 from ...host.settings import Project, project_of
 from ...memory.words.text import compile_patterns, compiled_patterns
@@ -133,19 +134,23 @@ def serve() -> None:
     stay_offline()
     project = project_of(importlib.import_module("agent"))
     conversation_of(project)
+    compile_kinds()
     for line in sys.stdin:
         order = json.loads(line)
         imported = Path(order["folder"], "imported")
         imported.unlink(missing_ok=True)
+        loaded, deferred = set(sys.modules), _deferred_models()
         gc.freeze()  # garbage collection in a fork would copy all of the loaded objects
         child = os.fork()
         if child == 0:
-            _carry_out(order, project)
+            _carry_out(order, project, loaded, deferred)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if imported.exists():
-            names, marks = json.loads(imported.read_text(encoding="utf-8"))
+            names, marks, built = json.loads(imported.read_text(encoding="utf-8"))
             _load(names)
             compile_patterns(marks)
+            for number in built:
+                deferred[number].model_rebuild(raise_errors=False)
         sys.stdout.write(f"{code}\n")
         sys.stdout.flush()
 
@@ -158,13 +163,28 @@ def _load(names: Iterable[str]) -> None:
                 importlib.import_module(name)
 
 
-def _imported(project: Project) -> list[str]:
-    """Return the modules in this process that are not the project's own."""
-    places = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.copy().items()}
+def _deferred_models() -> list[Any]:
+    """Return the models of Pydantic, if an SDK has any, whose validation is built by the first process that needs it.
+
+    OpenAI's SDK has hundreds of them, and those for one answer take as long as everything else in a run.
+    """
+    pydantic = sys.modules.get("pydantic")
+    pending, found = [pydantic.BaseModel] if pydantic else [], []
+    while pending:
+        model = pending.pop()
+        pending += model.__subclasses__()
+        if not getattr(model, "__pydantic_complete__", True):
+            found.append(model)
+    return found
+
+
+def _imported(project: Project, loaded: set[str]) -> list[str]:
+    """Return the modules that this process had to load and that are not the project's own."""
+    places = {name: getattr(sys.modules.get(name), "__file__", None) or "" for name in sys.modules.keys() - loaded}
     return [name for name, place in places.items() if place and not place.startswith(str(project.folder))]
 
 
-def _carry_out(order: Mapping[str, Any], project: Project) -> NoReturn:
+def _carry_out(order: Mapping[str, Any], project: Project, loaded: set[str], deferred: Sequence[Any]) -> NoReturn:
     """Run the command line of ``order`` as specified, and end this process with its exit code."""
     signal.alarm(SECONDS)
     os.environ.clear()
@@ -181,5 +201,7 @@ def _carry_out(order: Mapping[str, Any], project: Project) -> NoReturn:
             traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
-        Path("imported").write_text(json.dumps([_imported(project), compiled_patterns()]), encoding="utf-8")
+        built = [number for number, model in enumerate(deferred) if model.__pydantic_complete__]
+        told = [_imported(project, loaded), compiled_patterns(), built]
+        Path("imported").write_text(json.dumps(told), encoding="utf-8")
         os._exit(code)
