@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import subprocess
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,19 +82,20 @@ class World:
 
     def seen(self) -> Seen:
         """Return everything outside of the store, its repository, and where the commands were told to write."""
-        own = ("theirs/store/", "theirs/.git/", "out/")
-        return {name: about for name, about in snapshot(self.folder).items() if not name.startswith(own)}
+        return snapshot(self.folder, frozenset(["theirs/store", "theirs/.git", "out"]))
 
 
-def snapshot(folder: Path) -> Seen:
-    """Return everything below a folder: the mode and content of each file, the target of each link."""
+def snapshot(folder: Path, unread: Set[str] = frozenset()) -> Seen:
+    """Return everything below a folder but not below those in ``unread``: modes, contents, and targets of links."""
     found: Seen = {}
     for parent, folders, files in os.walk(folder):
+        beyond = Path(parent).relative_to(folder)
         for name in (*folders, *files):
             path = Path(parent, name)
             if path.is_symlink():
                 content: object = path.readlink()
             else:
                 content = path.read_bytes() if path.is_file() else None
-            found[path.relative_to(folder).as_posix()] = (oct(path.lstat().st_mode), content)
+            found[(beyond / name).as_posix()] = (oct(path.lstat().st_mode), content)
+        folders[:] = [name for name in folders if (beyond / name).as_posix() not in unread]
     return found
