@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from memkit.interchange.containers import is_sqlite, objects, opened_table
+from memkit.interchange.containers import is_json_lines, is_sqlite, objects, opened_table, whole_document
 from memkit.interchange.interface import ImportSource, Item, Passed, Unfit, Wishes, foreign
 from memkit.runtime.memory.record.lines import JSON, Reason
 
@@ -26,8 +26,29 @@ def read_mem0(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
     if is_sqlite(source):
         yield from _history(source, wishes)
         return
+    gone = 0
     for number, entry in objects(source, "results", "memories"):
-        yield Unfit(number, (entry,)) if isinstance(entry, Reason) else _memory(number, entry, wishes)
+        if isinstance(entry, Reason):
+            yield Unfit(number, (entry,))
+        elif entry.get("event") == "DELETE":  # the result of ``add`` names what it removed as well
+            gone += 1
+        else:
+            yield _memory(number, entry, wishes)
+    yield from _deleted(gone)
+    if relations := _relations(source):
+        yield Passed("relation", "Relations are drawn from the memories: memkit graph show.", count=relations)
+
+
+def _deleted(count: int) -> Iterator[Item]:
+    if count:
+        yield Passed("deleted memory", "It was deleted in Mem0, so it is not imported.", count=count)
+
+
+def _relations(source: ImportSource) -> int:
+    """Return how many edges of Mem0's graph stand beside the memories."""
+    document = None if is_json_lines(source) else whole_document(source)
+    listed = document.get("relations") if isinstance(document, dict) else None
+    return len(listed) if isinstance(listed, list) else 0
 
 
 def _memory(number: int, entry: Mapping[str, JSON], wishes: Wishes) -> Item:
@@ -59,5 +80,4 @@ def _history(source: ImportSource, wishes: Wishes) -> Iterator[Item]:
                 continue
             entry = {"id": memory_id, "memory": versions[-1][1], "created_at": versions[0][4]}
             yield _memory(number, entry, replace(wishes, names={}))
-    if gone:
-        yield Passed("deleted memory", "It was deleted in Mem0, so it is not imported.", count=gone)
+    yield from _deleted(gone)

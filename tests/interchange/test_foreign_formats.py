@@ -47,6 +47,19 @@ def test_mem0_memories_keep_their_fields_and_where_they_come_from(memkit: Memkit
     assert (permit["valid_until"], permit["tags"]) == ("2031-12-31", ["car", "home"])
 
 
+def test_what_mem0_deleted_and_its_graph_are_named_and_left(tmp_path: Path) -> None:
+    """The result of ``add`` names what it removed beside what it kept; edges are no memories."""
+    path = tmp_path / "mem0.json"
+    results = [{"id": "m1", "memory": "Likes tea", "event": "ADD"}, {"id": "m2", "memory": "Gone", "event": "DELETE"}]
+    edges = [{"source": "ada", "relationship": "likes", "target": "tea"}]
+    path.write_text(json.dumps({"results": results, "relations": edges}), encoding="utf-8")
+
+    found, _, passed = read(path, "mem0", user="ada")
+
+    assert [one.draft.text for one in found] == ["Likes tea"]
+    assert [(one.what, one.count) for one in passed] == [("deleted memory", 1), ("relation", 1)]
+
+
 @pytest.mark.parametrize(
     ("file", "options"),
     [
