@@ -109,6 +109,7 @@ class Git:
         """Raise ``EnvironmentFault`` unless git knows who commits; git's guess from the host name is no identity."""
         for identity in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
             if not self.run("-c", "user.useConfigOnly=true", "var", identity, check=False):
+                self.run("config", "--list")  # a damaged setting is another reason
                 raise EnvironmentFault(
                     "Git does not know who you are, so nothing can be committed. Run: "
                     'git config --global user.name "Your Name" && git config --global user.email you@example.org'

@@ -442,4 +442,7 @@ def _object(header: bytes, output: IO[bytes]) -> GitObject:
             return GitObject(id, kind, data)
     except ValueError:
         pass  # a dying git cannot take all of its input
-    raise EnvironmentFault(f"git cat-file ended in the middle of its output: {header[:80]!r}.")
+    said = one_line(header.decode("utf-8", "replace"), 80)
+    if said.endswith(" missing"):  # nothing of it, or an empty file
+        raise EnvironmentFault(f"The object {said.split()[0]} is missing from the repository. Run 'git fsck'.")
+    raise EnvironmentFault(f"git cat-file ended in the middle of its output: {said!r}.")

@@ -62,12 +62,20 @@ def _grafts(root: Path) -> None:
     (root / ".git/info/grafts").write_text(git(root, "rev-parse", "HEAD") + "\n")
 
 
+def _lost_object(root: Path) -> None:
+    id = git(root, "rev-parse", "HEAD:memkit.yaml")
+    path = root / ".git/objects" / id[:2] / id[2:]
+    path.chmod(0o644)
+    path.write_bytes(b"")
+
+
 @pytest.mark.parametrize(
     ("obstacle", "said"),
     [
         (_worktree, "git worktree"), (_merge, "A merge is in progress"), (_conflict_of_stash, "unmerged"),
         (_alternates, "alternates"), (_shallow, "shallow"), (_partial, "partial"), (_bisection, "A bisection"),
         (_lock, "index.lock"), (_elsewhere, "core.worktree"), (_grafts, "Grafts"),
+        (_lost_object, "is missing from the repository. Run 'git fsck'"),
     ],
 )  # fmt: skip
 def test_an_obstacle_is_named_and_nothing_is_touched(

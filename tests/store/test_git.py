@@ -150,3 +150,12 @@ def test_git_does_not_wait_for_a_pipe_below_for_ever(
     (repository.root / place).unlink()
     monkeypatch.setattr(git_process, "_PATIENCE", 0.000_001)
     assert "file" in repository.run("ls-files", "--others", "--exclude-standard")
+
+
+def test_a_damaged_configuration_is_not_a_missing_identity(repository: Git) -> None:
+    """Git reads no name from it, and telling it one does not help."""
+    with (repository.root / ".git" / "config").open("a") as file:
+        file.write("[broken\n")
+
+    with pytest.raises(EnvironmentFault, match="bad config line"):
+        repository.require_identity()
