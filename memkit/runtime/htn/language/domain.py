@@ -203,9 +203,14 @@ def is_goal(task: Term) -> bool:
 
 def left_out(problem: Problem, domain: Domain, learned: Sequence[Method] = ()) -> str:
     """Return in words which plans nobody looks for, because their steps are interleaved; empty if there are none."""
-    networks = [(each.ordering, each.steps) for each in (*domain.methods, *learned)]
-    networks.append((problem.ordering, problem.tasks))
-    return ONE_BY_ONE if any(may_interleave(*each, domain.steps) for each in networks) else ""
+
+    def among(methods: Sequence[Method]) -> bool:
+        return any(may_interleave(each.ordering, each.steps, domain.steps) for each in methods)
+
+    # An explanation asks this of many small problems of one domain.
+    [of_domain] = domain.kept("open orders", lambda: [among(domain.methods)])
+    found = of_domain or among(learned) or may_interleave(problem.ordering, problem.tasks, domain.steps)
+    return ONE_BY_ONE if found else ""
 
 
 Types = Mapping[str, str]
