@@ -24,6 +24,7 @@ from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.index.documents import Documents, StoredDocument
 from memkit.runtime.memory.interface import Decision
 from memkit.runtime.memory.lifecycle.pieces import DrawnPiece, keep
+from memkit.runtime.memory.record.events import is_proposal
 from memkit.runtime.memory.record.lines import Reason, Refused
 from memkit.runtime.memory.record.record import MAX_NAME, MAX_TAGS, MAX_TEXT_BYTES, Draft, Origin, Record
 
@@ -165,7 +166,7 @@ class Plug:
                 if record.actor != f"tool:{self.name}" or not is_gone(record):
                     continue
                 said = archive.events_about(record.id, user_id=user)
-                if all(event.session_id == session for event in said):
+                if all(event.session_id == session or is_proposal(event) for event in said):
                     own = self.origin(user)._replace(session_id=session, taint=())
                     archive.mark("forget", record.id, own, reason="its source was taken back")
                     self.store.note_write()

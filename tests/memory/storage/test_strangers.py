@@ -181,7 +181,7 @@ def test_a_stranger_gives_no_consent_that_was_withdrawn_here_and_may_withdraw_it
 
 
 STEPS = st.tuples(
-    st.booleans(), st.sampled_from(["add", "supersede", "reject", "forget", "approve", "restore", "confirm", "core"]),
+    st.booleans(), st.sampled_from(["add", "supersede", "reject", "forget", "approve", "restore", "confirm", "core", "merge"]),
     st.integers(0, 5), st.booleans(),
 )  # fmt: skip
 
@@ -193,6 +193,10 @@ def carry_out(store: ArchivalStore, op: str, ids: list[str], which: int) -> None
         store.edit_core("ada", "human", f"Edit {which}.", PERSON)
     elif op == "add":
         ids.append(put(store, f"The {len(ids)}th word is {word}"))
+    elif op == "merge":
+        live = [id for id in ids if store.get(id).status == "live"]
+        made = store.merge(live[:2], PERSON, text=f"Both are {word}").id if len(live) > 1 else None
+        ids += [made] if made else []
     elif op == "supersede":
         ids.append(put(store, f"Now it is {word}", supersedes=ids[which % len(ids)]))
     else:
@@ -351,3 +355,44 @@ def test_what_a_stranger_says_against_ours_is_a_question(clones: Clones, trusts:
     clones.trusted = trusts
 
     assert [one.kind for one in clones.ours.open_questions()] == ["contradiction"]
+
+
+MERGED = {"id": "0m", "text": "Ada rows and sails", "actor": "person", "created_at": LATER}
+
+
+@pytest.mark.parametrize("lines", [1, 20_000])
+def test_a_merge_of_a_stranger_waits_whenever_its_sources_became_ours(clones: Clones, lines: int) -> None:
+    """Read before they are there, or before one of them was approved, it stands for none of them either."""
+    first, other = put(clones.theirs, "Ada rows"), put(clones.theirs, "Ada sails")
+    clones.plant({**MERGED, "merges": [first, other]})
+    assert "Ada rows and sails" in live(clones.ours)
+    clones.ours.mark("approve", first, PERSON)
+
+    for _ in range(2):
+        assert "Ada rows and sails" not in live(clones.ours)
+        with patch("memkit.runtime.memory.index.index.READ_AT_ONCE", lines):
+            clones.ours.rebuild()
+
+
+def test_what_a_stranger_imported_does_not_stand_for_our_import(clones: Clones) -> None:
+    """Ours is here afterwards, clean: it is not taken for known because another clone has it."""
+    put(clones.ours, "Ada sails")
+    clones.plant({"id": "0a", "text": "Ada rows", "actor": "import", "created_at": "2026-01-01T00:00:00Z"})
+
+    (decision,) = clones.ours.import_many([(Draft("Ada rows"), Origin("import", "ada", taint=()))])
+
+    assert (decision.decision, clones.ours.taint_of(clones.ours.get(decision.id).record, "ada")) == ("admitted", ())
+
+
+def test_a_stranger_does_not_keep_our_revocation_from_withdrawing(clones: Clones) -> None:
+    """That they say it was withdrawn already is no reason to leave it."""
+    from memkit.runtime.memory.lifecycle.revocation import RevokedSource
+
+    id = put(clones.ours, "Ada rows")
+    clones.ours.offer(Draft("Ada rows", source_url="https://example.org/page"), AGENT)
+    evidence = next(event.id for event in clones.ours.events_about(id, user_id="ada") if event.op == "evidence")
+    clones.theirs.mark("revoke", evidence, PERSON)
+
+    done = clones.ours.revoke(RevokedSource(source_url="https://example.org/page"), PERSON)
+
+    assert [mark.id for mark in done.marks] == [evidence]

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import NamedTuple
 
 from ..gate.duplicates import near_duplicate, sought
 from ..index.index import Index
 from ..interface import Decision
-from ..record.events import Event, source_of
+from ..record.events import Event, is_proposal, source_of
 from ..record.lines import JSON, InvalidRecord, Reason, encode_data
 from ..record.record import SHARED, Draft, Origin, Record, corpus_of, unplaced
 from ..words.text import fingerprint
@@ -106,7 +106,7 @@ def is_news(index: Index, draft: Draft, target: str, origin: Origin) -> bool:
         return True
     record = stored.record
     told = {_place(record.actor, record.session_id, record.source_url)}
-    for event in corpus.events(target=target):
+    for event in filterfalse(is_proposal, corpus.events(target=target)):
         url = event.fields.get("source_url")
         told.add(_place(event.actor, event.session_id, url if isinstance(url, str) else None))
     return _place(origin.actor, origin.session_id, draft.source_url) not in told

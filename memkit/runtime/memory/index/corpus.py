@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 19
+FORMAT = 20
 NOT_LIVE = "status!='live'"
 """Most records are live, so the index covers the others; SQLite uses it if a query repeats this condition verbatim."""
 SCHEMA = (
@@ -48,6 +48,7 @@ SCHEMA = (
     "CREATE INDEX held_events ON events(id) WHERE held",
     "CREATE INDEX unlooked ON records(document) WHERE NOT looked AND status='live'",
     "CREATE TABLE strangers(writer TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE replaced(id TEXT, later TEXT, PRIMARY KEY(id, later)) WITHOUT ROWID",
     "CREATE TABLE withheld(target TEXT, writer TEXT, place TEXT, bars INT)",
     "CREATE TABLE parted(id TEXT PRIMARY KEY)",
     "CREATE TABLE statements(ground INT, document INT, PRIMARY KEY(ground, document)) WITHOUT ROWID",
@@ -73,13 +74,16 @@ SCHEMA = (
 )
 WAITING = """SELECT line, writer, place, held FROM events AS said
              WHERE held AND op NOT IN ('evidence', 'confirm', 'contradict', 'consent', 'approve')
-             AND target NOT IN (SELECT id FROM events WHERE held) AND NOT EXISTS(
+             AND NOT EXISTS(SELECT 1 FROM events AS meant LEFT JOIN events AS first ON first.id=meant.target
+                            WHERE meant.id=said.target AND (meant.held OR first.id IS NOT NULL))
+             AND (op!='allow' OR target IN (SELECT id FROM records)) AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke') AND NOT held)
              ORDER BY id"""
 """What a stranger's line only adds to or takes from a record's confidence is not worth a person's time.
 
 What a stranger approves, or rejects of what waits, waits itself.
 """
+BY_US = "writer NOT IN (SELECT writer FROM strangers)"
 BARRED = """SELECT target FROM events WHERE op IN ('tombstone', 'allow') AND NOT held GROUP BY target
             HAVING max(CASE op WHEN 'tombstone' THEN json_extract(line, '$.at') || id END)
                    > coalesce(max(CASE op WHEN 'allow' THEN json_extract(line, '$.at') || id END), '')"""
@@ -96,8 +100,8 @@ NEWEST_NOT_LIVE = " UNION ALL ".join(
 )
 
 OWN_TABLES = (
-    "corpus", "strangers", "records", "events", "withheld", "parted", "statements", "clashes", "relations", "documents",
-    "pieces",
+    "corpus", "strangers", "replaced", "records", "events", "withheld", "parted", "statements", "clashes", "relations",
+    "documents", "pieces",
 )  # fmt: skip
 FEW_OF_A_TYPE = 200
 EVENTS_IN_ORDER = """
@@ -417,13 +421,14 @@ class CorpusIndex:
         return self.sql.execute("SELECT 1 FROM events WHERE op='tombstone' LIMIT 1").fetchone() is not None
 
     def from_source(self, source_url: str) -> list[str]:
-        """Return the ids of the records that this source stated or confirmed, in any state."""
-        query = "SELECT id FROM records WHERE source_url=:url UNION SELECT target FROM events WHERE source_url=:url"
+        """Return the ids of the records that this source stated or confirmed, in any state, by our lines."""
+        query = f"""SELECT id FROM records WHERE source_url=:url AND {BY_US}
+                    UNION SELECT target FROM events WHERE source_url=:url AND {BY_US}"""
         return [id for (id,) in self.sql.execute(query, {"url": source_url})]
 
     def imported(self, digest: str) -> list[Record]:
-        """Return the imported records with this value, as written, in any state."""
-        query = "SELECT written FROM records WHERE digest=? AND actor='import' ORDER BY id"
+        """Return the imported records with this value, as written, in any state; not those of strangers."""
+        query = f"SELECT written FROM records WHERE digest=? AND actor='import' AND {BY_US} ORDER BY id"
         return [_record(row[0]) for row in self.sql.execute(query, (digest,))]
 
     def line(self, id: str) -> str | None:

@@ -28,7 +28,7 @@ INSERT_RECORD = """INSERT INTO records(
 KNOWN = " UNION ALL ".join(
     f"SELECT {column}, {says} FROM {table} WHERE {column} IN ({{0}})"
     for table, column, says in (
-        ("records", "id", 0), ("records", "supersedes", 1), ("events", "target", 1), ("events", "successor", 1),
+        ("records", "id", 0), ("replaced", "id", 1), ("events", "target", 1), ("events", "successor", 1),
         ("withheld", "target", 1),
     )
 )  # fmt: skip
@@ -60,8 +60,8 @@ class _Arrivals:
             for id, is_more in asked_in(sql, KNOWN, [str(data.get("id")) for *_, data, _ in lines if "op" not in data]):
                 (self._told_of if is_more else self._known).add(id)
 
-    def event(self, span: Span, data: Mapping[str, JSON], text: str) -> str:
-        """Enter an event and return the id of the record it is about, even if its target is another event."""
+    def event(self, span: Span, data: Mapping[str, JSON], text: str) -> tuple[str, ...]:
+        """Enter an event and return the ids of what it is about: a record, or an event and the record of that."""
         from ..record.events import DOCUMENT, Event, successor_named  # nothing has been said yet about a single record
 
         event = Event.from_data(data)
@@ -77,39 +77,41 @@ class _Arrivals:
         if event.op == DOCUMENT:
             if is_new and event.fields:
                 _enter_document(self._sql, event)
-            return ""
+            return ()
         if event.op not in VERDICTS:
-            return event.target
+            return (event.target,)
         about = self._sql.execute("SELECT target FROM events WHERE id=?", (event.target,)).fetchone()
-        return str(about[0]) if about else event.target
+        return (event.target, *(about or ()))
 
-    def record(self, span: Span, data: Mapping[str, JSON], text: str) -> str | None:
+    def record(self, span: Span, data: Mapping[str, JSON], text: str) -> tuple[str, ...]:
         """Enter a record and return its id if more than its own line says something about it."""
         id, said = str(data["id"]), data.get
         if id in self._known:
-            return None
+            return ()
         # A record is slow to create, and most are plain.
         whole = None if TELLING.isdisjoint(data) else Record.from_checked(data)
         readable = whole is None or not whole.is_sealed
         is_open = (said("trust") or TRUST) in OPEN_TRUSTS and id not in self._told_of
-        is_plain = is_open and readable and not (whole and replaced_by(whole))
+        replaced = replaced_by(whole) if whole else ()
+        is_plain = is_open and readable and not replaced
         self._known.add(id)
-        if supersedes := said("supersedes"):
-            self._told_of.add(str(supersedes))
+        if replaced:
+            self._told_of.update(replaced)
+            self._sql.executemany("INSERT OR IGNORE INTO replaced VALUES(?,?)", ((one, id) for one in replaced))
         value, key = str(said("text", "")), said("key")
         found = _words_of(value, key, str(said("valid_from") or said("created_at"))) if readable else []
         document, self._next = self._next, self._next + 1
         self._rows.append((
             document, id, "live" if is_plain else UNSETTLED, said("type") or TYPE, text or encode_data(data),
             " ".join(found), fingerprint(value) if readable else "", said("actor") or ACTOR, said("session_id"),
-            supersedes, said("source_url"), key, span.writer,
+            said("supersedes"), said("source_url"), key, span.writer,
         ))  # fmt: skip
         if not is_plain:
-            return id
+            return (id,)
         if whole:
             _enter_relations(self._sql, document, whole)
         self.words[document] = found
-        return None
+        return ()
 
     def write(self) -> None:
         """Write the rows of the records."""
@@ -125,11 +127,10 @@ def take_in(sql: sqlite3.Connection, words: WordIndex, lines: Sequence[NumberedL
     arrivals = _Arrivals(sql, lines)
     for _, span, data, text in lines:
         try:
-            id = arrivals.event(span, data, text) if "op" in data else arrivals.record(span, data, text)
+            about = arrivals.event(span, data, text) if "op" in data else arrivals.record(span, data, text)
         except InvalidRecord:
             continue  # no catalogue has such a line, but git may have one that stands in for another
-        if id:
-            touched[id] = None
+        touched.update(dict.fromkeys(about))
     arrivals.write()
     if touched:
         _settle_all(sql, words, arrivals.words, touched)

@@ -11,7 +11,17 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..record.events import Event, Folded, fold, in_order, located, successor_named, successors_said, takes_places
+from ..record.events import (
+    Event,
+    Folded,
+    fold,
+    in_order,
+    is_proposal,
+    located,
+    successor_named,
+    successors_said,
+    takes_places,
+)
 from ..record.record import CONSOLIDATED, Record, begins, replaced_by, union, with_fields
 
 WRITTEN = "SELECT written FROM records WHERE id=?"
@@ -30,7 +40,7 @@ IS_OURS, IS_REJECTED_HERE = (
 )
 """Whether a record, or a verdict on it, is ours: what strangers reject of theirs bars no word of ours."""
 STRANGE_WRITER = f"SELECT writer FROM records WHERE id=? AND {OF_STRANGERS}"
-STRANGE_SUCCESSORS = f"SELECT id FROM records WHERE supersedes=? AND {OF_STRANGERS}"
+STRANGE_SUCCESSORS = f"SELECT id FROM records WHERE id IN (SELECT later FROM replaced WHERE id=?) AND {OF_STRANGERS}"
 STANDS_AGAINST = {"core": "core", "consent": "consent", "allow": "tombstone"}
 """By the operation of a stranger's line that is about no record: what of ours it may not undo."""
 HELD = f"""SELECT max(bars AND NOT {OF_STRANGERS}) FROM withheld
@@ -149,7 +159,8 @@ def is_held_back(sql: sqlite3.Connection, record: Record) -> bool:
 
 def is_overtaken(sql: sqlite3.Connection, record: Record) -> bool:
     """Return whether a consolidated record came too late: one of its parents was closed in another way."""
-    if CONSOLIDATED not in record.extra or any(event.op == "approve" for event in events_of(sql, record.id)):
+    said = events_of(sql, record.id) if CONSOLIDATED in record.extra else []
+    if CONSOLIDATED not in record.extra or any(event.op == "approve" and not is_proposal(event) for event in said):
         return False
     return any(_is_closed_without(sql, parent, record) for parent in replaced_by(record))
 

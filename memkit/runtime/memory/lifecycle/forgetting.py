@@ -137,7 +137,7 @@ def _standing(events: "Iterable[Event]") -> dict[str, StoodFor]:
     """Return, by record, when somebody last stood for it."""
     found: dict[str, StoodFor] = {}
     said = [event for event in events if event.op in STANDING]
-    approved = {event.target for event in said if event.op == "approve"}
+    approved = {event.target for event in said if event.op == "approve" and not is_proposal(event)}
     for event in said:
         if is_proposal(event) and event.id not in approved:
             continue

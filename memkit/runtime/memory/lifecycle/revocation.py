@@ -14,7 +14,7 @@ from ..gate.duplicates import likeness
 from ..gate.extraction import is_users_own
 from ..gate.secrets import mask
 from ..index.corpus import CorpusIndex, core_edits
-from ..record.events import Event, successor_named, takes_places
+from ..record.events import Event, is_proposal, successor_named, takes_places
 from ..record.lines import JSON
 from ..record.record import PERSONS, Record, replaced_by
 
@@ -107,7 +107,7 @@ def _of_corpus(
     user_id: str | None,
 ) -> Revocation:
     events = corpus.events()
-    gone = {event.target for event in events if event.op == "revoke"}
+    gone = {event.target for event in events if event.op == "revoke" and not is_proposal(event)}
     own = {id: folded for id in sorted(going) if (folded := corpus.folded(id)) is not None}
     marks = (event for event in events if event.op in GIVEN and event.target not in going and event.id not in gone)
     return Revocation(
