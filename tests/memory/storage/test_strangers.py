@@ -181,9 +181,11 @@ def test_a_stranger_gives_no_consent_that_was_withdrawn_here_and_may_withdraw_it
 
 
 STEPS = st.tuples(
-    st.booleans(), st.sampled_from(["add", "supersede", "reject", "forget", "approve", "restore", "confirm", "core", "merge"]),
-    st.integers(0, 5), st.booleans(),
-)  # fmt: skip
+    st.booleans(),
+    st.sampled_from(["add", "supersede", "reject", "forget", "approve", "restore", "confirm", "core", "merge"]),
+    st.integers(0, 5),
+    st.booleans(),
+)
 
 
 def carry_out(store: ArchivalStore, op: str, ids: list[str], which: int) -> None:
