@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.guard.interface import JSON, Advice, PolicySetError, Verdict
-from memkit.store.layout import NAME, Kind, entries_of, parsed, require_inside
+from memkit.store.layout import NAME, Kind, entries_of, git_folder, parsed, require_inside
 
 if TYPE_CHECKING:
     from memkit.runtime.guard.core import Guard
@@ -71,6 +71,12 @@ def load_policies(folder: Path) -> list[PolicyFile]:
 
 def policy_paths(folder: Path) -> list[Path]:
     """Return the policy files in ``folder``; raise ``UsageError`` if there can be none, or they are elsewhere."""
+    if not folder.exists() and (git := git_folder(folder.parent)) and (git.own / "info" / "sparse-checkout").is_file():
+        raise UsageError(
+            f"{FOLDER}/ is missing, and this checkout is sparse: 'git sparse-checkout add {FOLDER}' brings it. To have "
+            "no policies, make it an empty folder.",
+            path=FOLDER,
+        )
     paths = [path for path in entries_of(folder) if path.suffix == ".yaml" and not path.name.startswith(".")]
     for path in paths:
         require_inside(folder.parent, path, f"{FOLDER}/{path.name}")

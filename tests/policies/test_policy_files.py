@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,20 @@ def test_a_file_where_the_folder_should_be_denies_everything(tmp_path: Path) -> 
     (tmp_path / "policies").write_text("")
 
     assert load_guard(tmp_path / "policies").decide("read", {}, {}).decision == "deny"
+
+
+def test_policies_that_a_sparse_checkout_leaves_out_deny_everything(store: Path) -> None:
+    """They are part of the store all the same; only a folder that is there can be empty."""
+
+    def decision() -> str:
+        return load_guard(store / "policies").decide("read", {}, {}).decision
+
+    assert decision() == "allow"
+    subprocess.run(["git", "sparse-checkout", "set", "skills"], cwd=store, check=True, capture_output=True)
+    assert not (store / "policies").exists()
+    assert decision() == "deny"
+    (store / "policies").mkdir()
+    assert decision() == "allow"
 
 
 def test_an_unknown_name_is_not_found_with_a_suggestion(folder: Path) -> None:
