@@ -109,7 +109,8 @@ def test_policies_that_a_sparse_checkout_leaves_out_deny_everything(store: Path)
         return load_guard(store / "policies").decide("read", {}, {}).decision
 
     assert decision() == "allow"
-    subprocess.run(["git", "sparse-checkout", "set", "skills"], cwd=store, check=True, capture_output=True)
+    for command in (["status"], ["sparse-checkout", "set", "skills"]):  # the first looks at the files of the copy
+        subprocess.run(["git", *command], cwd=store, check=True, capture_output=True)
     assert not (store / "policies").exists()
     assert decision() == "deny"
     (store / "policies").mkdir()
