@@ -84,6 +84,8 @@ class BlamedLine:
     session_id: str | None
     path: str
     line: int
+    held: bool = False
+    """Whether it was written under taint, or by a stranger, and has no effect."""
     commit: str | None = None
     """None while the line is not committed."""
     author: str | None = None
@@ -103,7 +105,8 @@ def blame_record(workspace: Workspace, record_id: str, *, user: str | None = Non
     stored = archive.get(record_id, user_id=user)
     if stored is None and archive.forgotten_since(record_id, user_id=user) is None:
         raise no_record(record_id)
-    found = list(_lines_about(archive.log, record_id, user))
+    held = {(said["op"], said["at"]) for said in (stored.history if stored else ()) if said.get("held")}
+    found = [replace(line, held=(line.op, line.at) in held) for line in _lines_about(archive.log, record_id, user)]
     blamed: list[BlamedLine] = []
     for path in dict.fromkeys(line.path for line in found):
         here = [line for line in found if line.path == path]

@@ -427,6 +427,7 @@ def test_what_another_clone_does_to_a_record_of_this_one_waits(
     git(store, "pull", "-q", "--no-edit", str(clone), "HEAD")
     rum = ask("memory", "supersede", tea, "Ada drinks rum", *there)["data"]["id"]
     ask("memory", "forget", cello, *there)
+    ask("memory", "add", "The bakery closes at six", *there)
     commit(store, "Change")
     git(clone, "pull", "-q", "--no-edit", "origin", "HEAD")
 
@@ -434,11 +435,16 @@ def test_what_another_clone_does_to_a_record_of_this_one_waits(
         return {hit["text"] for hit in ask("memory", "search", "drinks, plays", *here)["data"]["results"]}
 
     assert recalled() == {"Ada drinks tea", "Ada plays the cello"}
+    assert [entry.get("held") for entry in ask("memory", "get", cello, *here)["data"]["history"]] == [None, True]
+    assert [line["held"] for line in ask("memory", "blame", cello, *here)["data"]["lines"]] == [False, True]
+    assert ask("memory", "stats", *here)["data"]["tainted"] == 1  # the bakery's
     waiting = ask("memory", "list", "--open", *here)["data"]["waiting"]
     assert sorted(one["kind"] for one in waiting) == ["forget", "record"]
     assert run(["memory", "list", "--open", *here]) == 0
     assert capsys.readouterr().out.count("Another clone wrote it, and nobody here trusted this store") == len(waiting)
 
+    assert run(["memory", "get", cello, *here]) == 0
+    assert "forget  by person, without effect" in capsys.readouterr().out
     (wish,) = (one["id"] for one in waiting if one["kind"] == "forget")
     ask("memory", "approve", wish, *here)
     assert recalled() == {"Ada drinks tea"}

@@ -255,7 +255,9 @@ def _record(conversation: TerminalConversation, record_id: str) -> str:
     record = stored.record
     said = ", ".join(f"{name} {value}" for name, value in _facts(record.to_data()))
     history = [
-        f"  {entry['at']} {entry['op']} by {entry['actor']}" + (f": {entry['reason']}" if entry["reason"] else "")
+        f"  {entry['at']} {entry['op']} by {entry['actor']}"
+        + (", without effect" if entry.get("held") else "")
+        + (f": {entry['reason']}" if entry["reason"] else "")
         for entry in stored.history
     ]
     return "\n".join([f"[{record.id}] {one_line(record.text)}", f"  {stored.status}, {said}", *history])

@@ -73,7 +73,7 @@ def _event_row(event: Mapping[str, Any]) -> ListRow:
     return ListRow(
         ListCell(str(event["at"]), "time"),
         ListCell(str(event["op"]), "name"),
-        ListCell(f"by {event['actor']}"),
+        ListCell(f"by {event['actor']}{', without effect' if event.get('held') else ''}"),
         *([ListCell(why, "aside")] if why else []),
     )
 
@@ -424,6 +424,7 @@ def blame(front: Front, record_id: str, user: str | None) -> None:
 def _blame_lines(line: BlamedLine, without: str) -> list[str]:
     """Return the description of a line; ``without`` for one that no commit brought."""
     session = f" in session {line.session_id}" if line.session_id else ""
+    session += ", without effect" if line.held else ""
     if line.commit:
         brought = f"{line.commit[:12]}  {(line.committed_at or '')[:10]}  {line.author}  {line.subject}"
     else:

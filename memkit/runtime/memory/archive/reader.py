@@ -577,7 +577,8 @@ class ArchiveReader:
         from .view import census
 
         with self._reading(user_id):
-            return census(self._corpora(user_id), self._clock(), user_id, len(self.open_questions(user_id=user_id)))
+            questions = len(self.open_questions(user_id=user_id))
+            return census(self._corpora(user_id), self._clock(), user_id, questions, self._seen)
 
     def open_questions(self, *, user_id: str | None = None, most: int | None = None) -> "list[OpenQuestion]":
         """Return the open questions between records, of everyone or of one user including what they share.

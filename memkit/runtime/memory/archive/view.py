@@ -248,7 +248,9 @@ class ArchiveCensus(NamedTuple):
     newest: str | None
 
 
-def census(corpora: Iterable[CorpusIndex], now: datetime, user_id: str | None, open_questions: int) -> ArchiveCensus:
+def census(
+    corpora: Iterable[CorpusIndex], now: datetime, user_id: str | None, open_questions: int, seen: Seen
+) -> ArchiveCensus:
     """Count the content of the corpora, of all or of one user; shared records count for their owner.
 
     A record that is neither closed nor still valid is ``expired``: it answers nothing, and the next sweep retires it.
@@ -269,7 +271,7 @@ def census(corpora: Iterable[CorpusIndex], now: datetime, user_id: str | None, o
         records=status.total(),
         status=dict(status),
         live={field: dict(sorted(Counter(getattr(record, field) for record in live).items())) for field in COUNTED},
-        tainted=sum(bool(record.taint) for record in live),
+        tainted=sum(bool(seen(record).taint) for record in live),
         source_urls=len({record.source_url for record in live if record.source_url}),
         text_bytes=sum(len(record.text.encode()) for record in live),
         waiting={"records": status["quarantined"], "core": core},

@@ -114,6 +114,7 @@ class Folded(NamedTuple):
     record: Record
     status: str
     history: tuple[Mapping[str, JSON], ...]
+    """What was said of it, in order; ``held`` marks what was written under taint, and has no effect unless approved."""
     tombstone: bool
     """Whether the value may not come back."""
     taken_back: bool = False
@@ -216,7 +217,9 @@ class _RecordState:
 
     def take(self, event: Event) -> None:
         """Apply ``event``."""
-        self.history.append(_entry(event.op, event.at, event.actor, event.reason))
+        is_held = is_proposal(event) and event.id in self._withdrawn
+        told = _entry(event.op, event.at, event.actor, event.reason)
+        self.history.append({**told, "held": True} if is_held else told)
         if event.target != self.record.id or event.id in self._withdrawn:
             return
         if event.op in ("confirm", "contradict", "evidence"):
