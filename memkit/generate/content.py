@@ -12,7 +12,7 @@ from typing import Any
 
 from memkit.errors import UsageError
 from memkit.policies.files import FOLDER as POLICIES
-from memkit.policies.files import require_own
+from memkit.policies.files import require_whole
 from memkit.resources import resource
 from memkit.skills.sheet import agent_skill
 from memkit.skills.skill import load_skill
@@ -97,7 +97,7 @@ WIRED = ("virtual-memory", "hybrid-planner")
 
 def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
     """Return what a project takes from the store at ``root``; raise ``UsageError`` for the first broken file."""
-    require_own(root / POLICIES)
+    require_whole(root / POLICIES)
     # The environment of the person who renders must not end up in a project that others run.
     settings = tree({setting.key: setting.value for setting in load_settings(root, {})})
     paths = {path.stem: path for path in entries_of(root / "skills") if path.suffix == ".yaml"}

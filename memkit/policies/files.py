@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memkit.errors import EnvironmentFault, NotFound, UsageError
 from memkit.runtime.guard.interface import JSON, Advice, PolicySetError, Verdict
-from memkit.store.layout import NAME, Kind, entries_of, git_folder, parsed, require_inside
+from memkit.store.layout import NAME, Kind, entries_of, known_git_folder, parsed, require_inside
 
 if TYPE_CHECKING:
     from memkit.runtime.guard.core import Guard
@@ -44,17 +44,33 @@ def load_guard(folder: Path) -> Guard:
 
 def policy_data(folder: Path) -> dict[str, Any]:
     """Return the data of the policies in ``folder``, by name; raise ``UsageError`` as ``load_policies`` does."""
-    require_own(folder)
+    require_whole(folder)
     files = {path.stem: path for path in policy_paths(folder)}
     return parsed(folder.parent, FOLDER, files, lambda name: _load_of_folder(files[name]).data)
 
 
-def require_own(folder: Path) -> None:
-    """Raise ``UsageError`` for a generated project, whose policies are in no folder: none of them applies here."""
+def require_whole(folder: Path) -> None:
+    """Raise ``UsageError`` if policies that apply here are not in ``folder``.
+
+    Those of a generated project are in no folder, and a sparse checkout leaves some out that are part of the store.
+    """
     if are_compiled(folder):
         raise UsageError(
             f"{folder.parent} is a generated project: its agent uses {COMPILED}. Policies are read in the store it "
             "was generated from."
+        )
+    git = known_git_folder(folder.parent)
+    if git is None or not (git.own / "info" / "sparse-checkout").is_file():
+        return
+    from memkit.store.git import Git
+
+    listed = Git(folder.parent).run("ls-files", "-t", "-z", "--", FOLDER).split("\0")
+    left_out = [path for mark, _, path in (line.partition(" ") for line in listed) if mark == "S"]
+    if missing := [path for path in left_out if path.endswith(".yaml") and path.count("/") == 1]:
+        raise UsageError(
+            f"{missing[0]} is left out by a sparse checkout, and may forbid a call: 'git sparse-checkout add {FOLDER}' "
+            "brings it.",
+            path=missing[0],
         )
 
 
@@ -65,18 +81,12 @@ def are_compiled(folder: Path) -> bool:
 
 def load_policies(folder: Path) -> list[PolicyFile]:
     """Return the policies in ``folder`` by name, or raise ``UsageError`` with the place of the first fault."""
-    require_own(folder)
+    require_whole(folder)
     return [_load_of_folder(path) for path in policy_paths(folder)]
 
 
 def policy_paths(folder: Path) -> list[Path]:
     """Return the policy files in ``folder``; raise ``UsageError`` if there can be none, or they are elsewhere."""
-    if not folder.exists() and (git := git_folder(folder.parent)) and (git.own / "info" / "sparse-checkout").is_file():
-        raise UsageError(
-            f"{FOLDER}/ is missing, and this checkout is sparse: 'git sparse-checkout add {FOLDER}' brings it. To have "
-            "no policies, make it an empty folder.",
-            path=FOLDER,
-        )
     paths = [path for path in entries_of(folder) if path.suffix == ".yaml" and not path.name.startswith(".")]
     for path in paths:
         require_inside(folder.parent, path, f"{FOLDER}/{path.name}")

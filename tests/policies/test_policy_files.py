@@ -103,18 +103,26 @@ def test_a_file_where_the_folder_should_be_denies_everything(tmp_path: Path) -> 
 
 
 def test_policies_that_a_sparse_checkout_leaves_out_deny_everything(store: Path) -> None:
-    """They are part of the store all the same; only a folder that is there can be empty."""
+    """They are part of the store all the same, the whole folder or one of its files."""
 
-    def decision() -> str:
-        return load_guard(store / "policies").decide("read", {}, {}).decision
+    def git(*words: str) -> None:
+        subprocess.run(["git", *words], cwd=store, check=True, capture_output=True)
 
-    assert decision() == "allow"
-    for command in (["status"], ["sparse-checkout", "set", "skills"]):  # the first looks at the files of the copy
-        subprocess.run(["git", *command], cwd=store, check=True, capture_output=True)
+    def verdict() -> tuple[str, str]:
+        found = load_guard(store / "policies").decide("read", {}, {})
+        return found.decision, found.policies[0].reason if found.policies else ""
+
+    git("status")  # looks at the files of the copy
+    git("sparse-checkout", "set", "skills")
     assert not (store / "policies").exists()
-    assert decision() == "deny"
-    (store / "policies").mkdir()
-    assert decision() == "allow"
+    assert verdict()[0] == "deny"
+    git("sparse-checkout", "set", "--no-cone", "/*", "!/policies/persons_word.yaml")
+    assert "policies/persons_word.yaml is left out" in verdict()[1]
+    git("sparse-checkout", "set", "--no-cone", "/*", "!/policies/tests/")
+    assert verdict() == ("allow", "")
+    git("sparse-checkout", "disable")
+    (store / "policies/persons_word.yaml").unlink()
+    assert verdict() == ("allow", "")
 
 
 def test_an_unknown_name_is_not_found_with_a_suggestion(folder: Path) -> None:
