@@ -311,6 +311,7 @@ def test_what_waits_shows_the_record_that_it_is_about(served: Served) -> None:
     assert f'forget: <a href="/memory/{gone}"><bdi>Ada likes tea &lt;b&gt;</bdi>' in cards[0]
     assert f'reject: <a href="/memory/{false}"><bdi>Ada likes milk mm' in cards[1] and "m" * 400 not in cards[1]
     assert "Ada likes wine" in cards[2] and f'in the place of: <a href="/memory/{old}"><bdi>Ada likes water' in cards[2]
+    assert "<td>forget, without effect</td>" in served.client.get(f"/memory/{gone}").text
 
 
 def test_an_open_question_is_settled(served: Served) -> None:
