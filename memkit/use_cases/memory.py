@@ -231,7 +231,8 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
     waits = archive.mark(op, id, by(stored.record.user_id), reason=reason)
     workspace.commit_memory()
     marked = archive.get(id) or stored
-    replaced = [archive.get(one) for one in replaced_by(marked.record)] if op == "reject" else []
+    had_place = op == "reject" and stored.status != "quarantined"
+    replaced = [archive.get(one) for one in replaced_by(marked.record)] if had_place else []
     return MemoryStanding(
         marked.status, marked.record.confidence, trust=marked.record.trust, taint=marked.record.taint, proposal=waits,
         revived=tuple(one.record.id for one in replaced if one and one.status == "live"),
