@@ -138,10 +138,10 @@ def _record_digest(content: bytes) -> str:
 
 
 def _archive(members: Mapping[str, bytes], compression: int) -> bytes:
-    """Return the archive; an installer requires the record after the files that it lists."""
+    """Return the archive, of the same bytes wherever it is made."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as archive:
-        for path in sorted(members, key=lambda path: (".dist-info/" in path, path.endswith("/RECORD"), path)):
+        for path in sorted(members):
             member = zipfile.ZipInfo(path, _BEGINNING)
             member.external_attr, member.create_system = _FILE, _UNIX
             archive.writestr(member, members[path], compression)

@@ -185,9 +185,9 @@ class Door:
         await self._app(scope, replay, send)
 
     async def _let_in(self, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send) -> None:
-        kind, _, shown = headers.get("authorization", "").partition(" ")
-        token = await anyio.to_thread.run_sync(self._tokens.of, shown.strip()) if kind.lower() == "bearer" else None
-        if token is None and (kind or not self._open_without):
+        shown = headers.get("authorization", "")
+        token = await anyio.to_thread.run_sync(self._tokens.in_header, shown)
+        if token is None and (shown or not self._open_without):
             await _refusal(401, "A token is required: Authorization: Bearer …")(scope, receive, send)
             return
         if token is not None and (seconds := self._rates.wait(token.id)):

@@ -77,10 +77,10 @@ class Caller:
 def client_name(said: str | None) -> str:
     r"""Return a client's self-chosen name in the form allowed for a record's actor.
 
-    >>> client_name("Claude Code"), client_name(" \n"), client_name(None)
-    ('Claude-Code', 'unnamed', 'unnamed')
+    >>> client_name("Claude Code"), client_name("Żółw/2"), client_name(" \n"), client_name(None)
+    ('Claude-Code', 'Żółw-2', 'unnamed', 'unnamed')
     """
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", mask(said or ""))[:LONGEST].strip("-") or NAMELESS
+    return re.sub(r"[^\w.-]+", "-", mask(said or ""))[:LONGEST].strip("-") or NAMELESS
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,11 @@ class ServerTokens:
             known = self._by_digest.get(digest)
         return known
 
+    def in_header(self, authorization: str) -> ServerToken | None:
+        """Return what is stored about the token that a request's Authorization header shows."""
+        kind, _, shown = authorization.partition(" ")
+        return self.of(shown.strip()) if kind.lower() == "bearer" else None
+
     def _read(self) -> Iterator[ServerToken]:
         folder = self._folder()
         if folder.resolve().is_relative_to(self._root):

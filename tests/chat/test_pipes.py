@@ -48,6 +48,16 @@ def test_events_come_before_the_answer_that_they_lead_to(chat: Chat) -> None:
     assert events[-1]["data"]["message"] == answer["data"]["message"]
 
 
+@pytest.mark.parametrize("options", [["--jsonl"], ["--json"]], ids=" ".join)
+def test_lines_that_end_as_on_windows_are_the_same_lines(chat: Chat, options: list[str]) -> None:
+    """What is kept of a turn has no carriage return from the end of its line."""
+    chat(*options, "--session", "monday", typed="My dog is called Rex.\r\n")
+
+    (shown,) = chat("--session", "monday", "-p", "/export", "--json")
+
+    assert "Rex." in shown["data"]["message"] and "\\r" not in shown["data"]["message"]
+
+
 def test_with_jsonl_each_turn_has_its_events_before_its_answer(chat: Chat) -> None:
     """A slash command has none; the line of a turn that fails stands behind what happened until then."""
     printed = chat("--jsonl", "--events", typed="Hello!\n/help\n/bogus\nHello again!\n", code=2)

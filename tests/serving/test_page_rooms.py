@@ -70,6 +70,21 @@ def test_a_revoked_token_ends_its_visit_at_once(served: Served) -> None:
     assert served.client.get("/memory").status_code == 401
 
 
+def test_a_token_in_the_header_shows_one_page(served: Served) -> None:
+    """As it does to MCP: what its user may see, for that request alone, and without a visit's form nothing is done."""
+    id = served.add("Ada likes tea")
+    shown, _ = ServerTokens(served.workspace.root).new("ada", "review", served.workspace.clock())
+    bearer = {"Authorization": f"bearer {shown}"}
+
+    assert "Ada likes tea" in served.client.get("/memory", headers=bearer).text
+    assert served.client.head("/", headers=bearer).status_code == 200
+    assert served.client.post("/do/forget", headers=bearer, data={"id": id}).status_code == 403
+    assert served.status(id) == "live"
+    for shown in ("", bearer["Authorization"][:-1], bearer["Authorization"].replace("bearer", "Basic")):
+        refused = served.client.get("/memory", headers={"Authorization": shown})
+        assert refused.status_code == 401 and refused.headers["WWW-Authenticate"] == "Bearer"
+
+
 def test_every_room_is_shown_and_guarded_by_its_headers(served: Served) -> None:
     """Each has the strict policy, is kept by nobody, names no other origin and has no script or style of its own."""
     served.enter()

@@ -359,7 +359,7 @@ def input_lines() -> Iterator[tuple[int, str | None]]:
                 pass
             yield number, None
         elif line.strip():
-            yield number, line.rstrip("\n")
+            yield number, line.rstrip("\r\n")
 
 
 def whole_input() -> str:
@@ -367,7 +367,7 @@ def whole_input() -> str:
     text = sys.stdin.read(MOST + 1)
     if len(text) > MOST:
         raise UsageError(TOO_LONG)
-    return text
+    return text.replace("\r\n", "\n")
 
 
 def print_event(event: Event) -> None:

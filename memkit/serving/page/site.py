@@ -190,17 +190,20 @@ class Site:
 
     def _visit(self, request: Request) -> Visit | None:
         name = request.cookies.get(self._cookie(request))
-        return self.visits.of(name) if name else None
+        return self.visits.of(name) if name else self.visits.once(request.headers.get("authorization", ""))
 
     def _sign_in(self, request: Request, message: str) -> Response:
         path, query = request.scope["path"], request.url.query
         back = (f"{path}?{query}" if query else path) if path.strip("/").split("/")[0] in ROOMS else "/"
-        return _html(render("enter", None, {"back": back}, message=message), 401)
+        page = _html(render("enter", None, {"back": back}, message=message), 401)
+        page.headers["WWW-Authenticate"] = "Bearer"
+        return page
 
     async def _enter(self, request: Request, given: Mapping[str, str]) -> Response:
         name = await anyio.to_thread.run_sync(self.visits.enter, given.get("key", ""))
-        if name is None and self._visit(request) is not None:
-            name = request.cookies[self._cookie(request)]  # the link was followed again by an admitted visitor
+        had = request.cookies.get(self._cookie(request), "")
+        if name is None and self.visits.of(had) is not None:
+            name = had  # the link was followed again by an admitted visitor
         if name is None:
             return self._sign_in(
                 request, "That key is wrong or already used. A key works once; a token works each time."

@@ -88,6 +88,11 @@ class Visits:
             visit.seen = now
             return visit
 
+    def once(self, header: str) -> Visit | None:
+        """Return a visit of one request for the token in its Authorization header; no form can be sent in it."""
+        token = self._tokens.in_header(header)
+        return Visit(token.user_id, token.scope, token.id) if token else None
+
     def leave(self, name: str) -> None:
         """End a visit."""
         with self._guard:
