@@ -39,6 +39,20 @@ def test_the_right_record_comes_first_among_a_handful(store: ArchivalStore, othe
     assert store.search("Alice quantum chromodynamics lecture hall", user_id="ada").abstained
 
 
+def test_whom_a_question_names_it_is_about(store: ArchivalStore) -> None:
+    """Records about others in the words of the question come behind those about the one it names, said otherwise."""
+    for name in ("Jonas", "Farah", "Imre", "Tilda", "Wanda", "Hugo"):
+        note(store, f"{name} was late at the practice of the choir")
+    note(store, "My appointment with doctor Kofi is at eleven")
+    for number in range(20):
+        note(store, f"The lamp of hall{number} flickers")
+
+    assert found(store, "How late do I have to be at Kofi's practice?")[0] == (
+        "My appointment with doctor Kofi is at eleven"
+    )
+    assert found(store, "who was late at the practice")[0].endswith("late at the practice of the choir")
+
+
 @pytest.mark.parametrize("query", ["", "   ", "what is the", "?!", "\0", "a" * 100_000])
 def test_a_question_without_content_finds_nothing(store: ArchivalStore, query: str) -> None:
     """Nothing to look for is nothing found, and no error."""

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memkit.runtime.memory.words.text import (
@@ -11,6 +11,7 @@ from memkit.runtime.memory.words.text import (
     APOSTROPHE,
     ASCII_WORD,
     SHORTENED,
+    STOP_WORDS,
     WORD,
     _closed_up,
     _is_gap,
@@ -77,6 +78,16 @@ def test_unspaced_scripts_are_found_by_any_part() -> None:
 def test_spelling_makes_no_other_word(one: str, other: str) -> None:
     """Case, width, accents, vowel points, apostrophes and invisible characters do not matter."""
     assert tokens(one) == tokens(other)
+
+
+@given(st.text("abcdefghijlmnorstuwy", min_size=1, max_size=8))
+@example("ines")
+@example("used")
+@example("wills")
+def test_only_a_stop_word_is_one_when_stemmed(word: str) -> None:
+    """Ines is found by her name, which is not the word "in", and neither is what was used the word "us"."""
+    assert (tokens(word)[0] in STOP_WORDS) == (word in STOP_WORDS)
+    assert query_terms(f"where is {word}") == (tokens(word) if word not in STOP_WORDS else [])
 
 
 def test_stop_words_are_dropped_from_queries_only() -> None:

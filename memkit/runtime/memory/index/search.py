@@ -139,7 +139,7 @@ def _ask(
     meaning: "ByMeaning | None",
 ) -> tuple[list[Hit], list[Loser], dict[str, frozenset[str]]]:
     """Return the hits of one corpus for ``question``, its losers, and the rare words of the question in each hit."""
-    statistics = corpus.statistics(terms)
+    statistics = corpus.statistics(terms)._replace(names=frozenset(names(question.query)))
     finders = finding_terms(terms, statistics)
     past = _past(corpus, terms, question.as_of) if question.as_of else []
     losers = _outsiders(corpus, terms, {found.id for found in past})
@@ -272,7 +272,7 @@ def _measured(
     context = {document: _in_context(document, said) for document in said}
     # The mean length is that of bare documents; a turn that borrows words grows by the same proportion as others.
     longer = math.fsum(length for _, length in context.values()) / (sum(len(held) for _, held in said.values()) or 1)
-    lengthened = statistics._replace(average_length=statistics.average_length * (longer or 1.0))
+    lengthened = statistics._replace(average_length=statistics.average_length * (longer or 1.0), names=frozenset())
     held = {one.document for one in candidates}
     wanted = set(terms)
     beside = [document for document, (counts, _) in context.items() if document not in held and wanted & counts.keys()]

@@ -35,6 +35,12 @@ class CorpusStatistics(NamedTuple):
     average_length: float
     frequencies: Mapping[str, int] = MappingProxyType({})
     """The number of documents in which each word of the query occurs."""
+    names: frozenset[str] = frozenset()
+    """The words of the query that are names."""
+
+
+NAMED = 3.0
+"""How much more a name weighs: who asks in other words than they told it still names whom it is about."""
 
 
 def idf(statistics: CorpusStatistics, term: str) -> float:
@@ -42,7 +48,8 @@ def idf(statistics: CorpusStatistics, term: str) -> float:
     frequency = statistics.frequencies.get(term, 0)
     if not frequency:
         return 0.0
-    return max(0.0, math.log(statistics.documents - frequency + 0.5) - math.log(frequency + 0.5))
+    weight = math.log(statistics.documents - frequency + 0.5) - math.log(frequency + 0.5)
+    return max(0.0, weight) * (NAMED if term in statistics.names else 1.0)
 
 
 def saturation(count: float, length: float, average_length: float) -> float:

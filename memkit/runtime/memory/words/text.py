@@ -113,6 +113,12 @@ stem = _Stems().__getitem__
 def _stem(word: str) -> str:
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
+    found = _porter_stem(word)
+    # A question drops stop words, and most texts hold them: "Ines" is not "in", nor is "used" "us".
+    return f"{found}_" if found in STOP_WORDS and word not in STOP_WORDS else found
+
+
+def _porter_stem(word: str) -> str:
     word = _without_plural(word)
     word = _without_past(word)
     if word.endswith("y") and "v" in shape(word[:-1]):
@@ -172,7 +178,7 @@ def _tidied(word: str) -> str:
     return word[:-1] if word.endswith("ll") and measure(word) > 1 else word
 
 
-TOKENS_VERSION = 3
+TOKENS_VERSION = 4
 """Part of the index format: increment it when the tokens of a record change."""
 LONGEST_TOKEN = 64
 
@@ -201,13 +207,13 @@ _LETTERS_ALONE = {ord(char): char if char.isalpha() else " " for char in ASCII}
 """Tables that cover all of ASCII: looking for a letter missing from a table takes longer than replacing it."""
 
 STOP_LIST = """
-    a about above after again all also am an and any are arent as at be because been before being below between both
-    but by can cannot cant could couldnt d did didnt do does doesnt doing dont down during each few for from further
-    had hadnt has hasnt have havent having he her here hers herself him himself his how i if im in into is isnt it its
-    itself just let me more most my myself no nor not now of off on once only or other our ours ourselves out over own
-    please s same shall she should shouldnt so some such t than that the their theirs them themselves then there these
-    they this those through to too under until up us very was wasnt we were werent what whats when where which while who
-    whom whose why will with wont would wouldnt you your yours yourself yourselves
+    a about above after again all also am an and any are arent as at be because been before being below between both but
+    by can cannot cant could couldnt d did didnt do does doesnt doing dont down during each few for from further had
+    hadnt has hasnt have havent having he her here hers herself him himself his how i if im in into is isnt it its
+    itself just let me more most my myself no nor not now of off on once one ones only or other others our ours
+    ourselves out over own please s same shall she should shouldnt so some such t than that the their theirs them
+    themselves then there these they this those through to too under until up us very was wasnt we were werent what
+    whats when where which while who whom whose why will with wont would wouldnt you your yours yourself yourselves
 """
 STOP_WORDS = frozenset(STOP_LIST.split())
 
@@ -259,11 +265,8 @@ def query_terms(query: str) -> list[str]:
     """Return the terms to look up for ``query``: its tokens without stop words and repeats."""
     content = [word for word in words(query) if word not in STOP_WORDS]
     if query.isascii():
-        found = list(dict.fromkeys(map(stem, content)))
-    else:
-        found = list(dict.fromkeys(token for word in content for token in _pieces(word, singles=False)))
-    # The stem of "one" is "on", which most records contain.
-    return [token for token in found if token not in STOP_WORDS] or found
+        return list(dict.fromkeys(map(stem, content)))
+    return list(dict.fromkeys(token for word in content for token in _pieces(word, singles=False)))
 
 
 CAPITAL = regex(r"(?<=[^.!?:\u2026\n] )(?![a-z])[^\W\d_][\w'\u2019-]*")
