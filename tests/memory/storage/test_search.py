@@ -40,16 +40,16 @@ def test_the_right_record_comes_first_among_a_handful(store: ArchivalStore, othe
 
 
 def test_whom_a_question_names_it_is_about(store: ArchivalStore) -> None:
-    """Records about others in the words of the question come behind those about the one it names, said otherwise."""
-    for name in ("Jonas", "Farah", "Imre", "Tilda", "Wanda", "Hugo"):
+    """What is said of others in the words of the question comes behind what is told, in others, of the one it names."""
+    for name in ("Jonas", "Farah", "Imre"):
         note(store, f"{name} was late at the practice of the choir")
-    note(store, "My appointment with doctor Kofi is at eleven")
-    for number in range(20):
-        note(store, f"The lamp of hall{number} flickers")
+    for thing in ("an appointment at eleven", "a doctorate", "an older sister", "a grey parrot"):
+        note(store, f"Kofi has {thing}")
+    for number in range(40):
+        note(store, f"The lamp of hall{number} flickers and hums")
 
-    assert found(store, "How late do I have to be at Kofi's practice?")[0] == (
-        "My appointment with doctor Kofi is at eleven"
-    )
+    named = found(store, "How late do I have to be at Kofi's practice?")[:4]
+    assert all(text.startswith("Kofi has") for text in named)
     assert found(store, "who was late at the practice")[0].endswith("late at the practice of the choir")
 
 
