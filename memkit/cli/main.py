@@ -355,10 +355,13 @@ def _asks_for_json(arguments: Sequence[str]) -> bool:
 
 def _failed_command(error: BaseException, arguments: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
-    if isinstance(context, click.Context):
-        return ".".join(context.command_path.split()[1:]) or "memkit"
+    if isinstance(context, click.Context) and context.parent is not None:
+        return ".".join(context.command_path.split()[1:])
     words: list[str] = []
-    for word in arguments:
+    given = iter(arguments)
+    for word in given:
+        if word == "--store":
+            next(given, None)
         if word.startswith("-"):
             continue
         if not words and word not in COMMANDS:

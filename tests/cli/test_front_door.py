@@ -78,6 +78,14 @@ def test_a_usage_error_is_an_envelope_with_json(capsys: pytest.CaptureFixture[st
     assert answer["diagnostics"][0]["code"] == "usage"
 
 
+@pytest.mark.parametrize("place", ["nowhere", __file__], ids=["missing", "file"])
+def test_a_store_named_first_does_not_hide_the_command(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong with it is said in the envelope of the command that would have used it."""
+    assert run(["--store", place, "--json", "memory", "list"]) in (2, 3)
+
+    assert json.loads(capsys.readouterr().out)["schema"] == "memkit.memory.list/1"
+
+
 def test_without_a_store_a_command_says_where_it_looked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
