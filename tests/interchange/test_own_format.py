@@ -279,6 +279,15 @@ def test_an_empty_file_is_a_negative_answer_and_a_missing_one_bad_usage(
     assert memkit("memory", "import", str(tmp_path), code=2)["data"] is None
 
 
+def test_a_refused_line_is_named_by_file_and_number(memkit: Memkit, lines: Lines) -> None:
+    """In the diagnostics, so that a program finds it."""
+    path = lines({"text": "Ada sails", "user_id": "ada"}, {"text": "", "user_id": "ada"})
+
+    (refused,) = memkit("memory", "import", path, code=1)["diagnostics"]
+
+    assert (refused["path"], refused["line"]) == (path, 2)
+
+
 def test_a_dry_run_says_what_would_be_and_keeps_nothing(memkit: Memkit, lines: Lines, store: Path) -> None:
     """Also duplicates within the file are seen, and no copy stays behind."""
     memkit("memory", "add", "Ada sails", "--user", "ada")

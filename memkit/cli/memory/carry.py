@@ -135,7 +135,8 @@ def import_command(
                 raise UsageError("--restore writes one user's lines unchanged, so there is no work for an executor.")
             if format_name not in (None, "memkit"):
                 raise UsageError("--restore reads memkit's own exports: it works only with --format memkit.")
-            _report_restored(front, restore_memory(workspace, source, user=user, dry_run=dry_run), dry_run=dry_run)
+            restored = restore_memory(workspace, source, user=user, dry_run=dry_run)
+            _report_restored(front, restored, source, dry_run=dry_run)
         wishes = Wishes(
             user=user,
             fallback=workspace.settings["user"],
@@ -157,7 +158,7 @@ def import_command(
         )
         if imported.total >= STEP and _shows_progress(front):
             click.echo(err=True)
-    _report_imported(front, imported, dry_run=dry_run)
+    _report_imported(front, imported, source, dry_run=dry_run)
 
 
 def _shown_format(front: Front, source: ImportSource) -> str:
@@ -216,7 +217,7 @@ def _shows_progress(front: Front) -> bool:
     return not front.json and is_able_terminal(sys.stderr)
 
 
-def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None:
+def _report_imported(front: Front, imported: Imported, source: ImportSource, *, dry_run: bool) -> None:
     from memkit.use_cases.memory import HOW_TO_AGREE
 
     counts = imported.counts
@@ -243,7 +244,7 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
         for line, decision in imported.quarantined[:SHOWN]
     ]
     lines += _passed_lines(imported.passed)
-    findings = [_finding(unfit) for unfit in imported.refused]
+    findings = [_finding(unfit, source) for unfit in imported.refused]
     batches = [imported.batch] if counts["admitted"] and not imported.mine and not dry_run else []
     for batch in (*batches, *(one for one in imported.earlier if one not in batches)):
         what = "them" if batch == imported.batch else "what was already here"
@@ -255,7 +256,7 @@ def _report_imported(front: Front, imported: Imported, *, dry_run: bool) -> None
     front.answer(data, lines, ok=ok, diagnostics=findings)
 
 
-def _report_restored(front: Front, restored: Restored, *, dry_run: bool) -> None:
+def _report_restored(front: Front, restored: Restored, source: ImportSource, *, dry_run: bool) -> None:
     records = restored.counts["records"]
     counts = {"admitted": records, "merged": 0, "quarantined": 0, "refused": len(restored.refused)}
     data = {
@@ -272,7 +273,7 @@ def _report_restored(front: Front, restored: Restored, *, dry_run: bool) -> None
             *_refused_lines(restored.refused),
             "Restore into a store without data on this user, or leave out --restore to let the gate judge each line.",
         ]
-        front.answer(data, lines, ok=False, diagnostics=[_finding(unfit) for unfit in restored.refused])
+        front.answer(data, lines, ok=False, diagnostics=[_finding(unfit, source) for unfit in restored.refused])
     said = "Every line would be accepted; nothing was written." if dry_run else f"Restored {_listed(restored.counts)}"
     known = (
         f" {restored.here:,} of its records and events {'was' if restored.here == 1 else 'were'} already here."
@@ -303,9 +304,9 @@ def _unfit(unfit: Unfit) -> dict[str, Any]:
     return {"line": unfit.line, "reasons": [one._asdict() for one in unfit.reasons]}
 
 
-def _finding(unfit: Unfit) -> Diagnostic:
+def _finding(unfit: Unfit, source: ImportSource) -> Diagnostic:
     reason = unfit.reasons[0]
-    return diagnostic(reason.code, reason.message, line=unfit.line)
+    return diagnostic(reason.code, reason.message, path=str(source.path) if source.path else None, line=unfit.line)
 
 
 def _listed(counts: Counter[str]) -> str:
