@@ -63,11 +63,12 @@ class Parent:
         self._lock = threading.Lock()
         self._known: set[str] = set()
         self._news: list[str] = []
+        # In a session of its own: what ends a run, Ctrl-C or a supervisor, first lets the current question be answered.
         with its, (self._folder / "log").open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "closure.worker", adapter, str(self._folder), str(its.fileno())],
                 pass_fds=[its.fileno()], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder,
-                env=variables_in(self._folder),
+                env=variables_in(self._folder), start_new_session=True,
             )  # fmt: skip
         atexit.register(self._finish)
 

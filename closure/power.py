@@ -206,7 +206,7 @@ def record(command: Sequence[str], asked: str, folder: Path, variables: dict[str
     strace += ["-e", f"trace={CALLS}"]
     subprocess.run(
         [*strace, "-o", str(log), *command], input=asked, text=True, capture_output=True, check=False,
-        env=variables, cwd=folder, timeout=TRACED,
+        env=variables, cwd=folder, timeout=TRACED, start_new_session=True,
     )  # fmt: skip
     recording = Recording(folder, names, contents)
     reader = _Reader(recording)

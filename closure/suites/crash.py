@@ -142,7 +142,7 @@ def _once(subject: Subject, follow: list[str]) -> str:
     subject.start()
     strace = ["strace", "-f", "-qq", *follow, "-p", str(subject.pid)]
     said = ""
-    with subprocess.Popen(strace, stderr=subprocess.PIPE, text=True) as following:
+    with subprocess.Popen(strace, stderr=subprocess.PIPE, text=True, start_new_session=True) as following:
         assert following.stderr
         status = Path(f"/proc/{subject.pid}/status")
         while re.search(r"^TracerPid:\t0$", status.read_text(), re.M):
