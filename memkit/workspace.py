@@ -16,7 +16,7 @@ from memkit.errors import EnvironmentFault, MemkitError, MissingExtra, NotTruste
 from memkit.runtime.host.terminal import one_line, writer
 from memkit.runtime.memory.interface import MemorySettings, PrivacySettings, ShardProblem, StoreKeys
 from memkit.runtime.memory.log.clone import cache_folder, claim, state_folder
-from memkit.runtime.memory.log.log import Observe, shard_writer
+from memkit.runtime.memory.log.log import Observe
 from memkit.runtime.memory.record.lines import NoSealer, Sealer, seconds_before
 from memkit.runtime.memory.record.record import Origin
 from memkit.store.audit import AuditLog
@@ -337,11 +337,7 @@ class Workspace:
 
     def has_strangers(self) -> bool:
         """Return whether other clones wrote here and nobody here trusted the store; prompts leave such records out."""
-        log = self._log()  # the archive would also ask the server of the counts
-        if log.cache:
-            return False
-        writers = {shard_writer(path)[0] for path in log.shards()}
-        return any(map(self._is_foreign, writers))
+        return bool(self._reader.strangers())
 
     @cached_property
     def _is_trusted(self) -> bool:

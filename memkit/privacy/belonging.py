@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memkit.privacy.filed import Lately, Texts
-from memkit.runtime.memory.log.log import claimed_link, linked, parent_of
+from memkit.runtime.memory.log.log import KeyOf, claimed_link, linked, parent_of
 from memkit.runtime.memory.record.lines import encode_data
 from memkit.runtime.memory.record.record import PLACE
 from memkit.runtime.memory.words.relations import SAME_ROLE
@@ -123,7 +123,9 @@ class Belonging:
 
 
 def relinked_around(
-    objects: Iterable[tuple[str, Mapping[str, Any]]], goes: Callable[[Mapping[str, Any]], bool], key: bytes | None
+    objects: Iterable[tuple[str, Mapping[str, Any]]],
+    goes: Callable[[Mapping[str, Any]], bool],
+    key_of: KeyOf,
 ) -> dict[str, str]:
     """Return the lines that must be relinked because one before them is removed, as they were and as they will be."""
     nodes: dict[bytes, tuple[bytes, dict[str, Mapping[str, Any]], bool]] = {}
@@ -143,7 +145,7 @@ def relinked_around(
         stands = place if is_gone else own
         if not is_gone and place != parent:
             for text, data in spellings.items():
-                placed, link = linked(data, place, key=key, by="erase")
+                placed, link = linked(data, place, key=key_of(data), by="erase")
                 found[text], stands = encode_data(placed), link.own
         waiting += [(next_one, stands) for next_one in after.get(own, ())]
     return found

@@ -31,6 +31,7 @@ from memkit.privacy.belonging import (
     said,
 )
 from memkit.privacy.filed import FiledLines, FiledMarks, FiledSet, FiledTexts, Texts, set_of
+from memkit.runtime.memory.log.log import KeyOf
 from memkit.runtime.memory.record.record import is_in_clear
 
 RUN = 16
@@ -403,8 +404,6 @@ class Census:
     """What was found so far; ``take`` receives the content of every place that holds lines."""
 
     subject: Subject
-    key: bytes | None = None
-    """The key by which this clone recognises a line that it relinked."""
     records: int = 0
     events: int = 0
     ids: Texts = field(default_factory=set)
@@ -433,8 +432,8 @@ class Census:
                 if b"user_id" in line:
                     self.lines.add(line)
 
-    def close(self) -> Belonging:
-        """Return the decision procedure for lines, after counting the person's own."""
+    def close(self, key_of: KeyOf) -> Belonging:
+        """Return the decision procedure for lines, after counting the person's own; ``key_of`` links others' anew."""
         user_id, folder = self.subject.user_id, self.lines.folder
         self.ids = set_of((str(data["id"]) for data in self._records() if self.subject.has(data)), folder)
         # Successors of erased records and records drawn from them are erased too, transitively.
@@ -454,7 +453,7 @@ class Census:
         if touched := touched - (set() if self.subject.called else {user_id}):
             # Others' events about the person's records are removed from their chains.
             chained = ((text, data) for text, data in self._objects() if data.get("user_id") in touched)
-            belonging.relinked = relinked_around(chained, belonging.owns, self.key)
+            belonging.relinked = relinked_around(chained, belonging.owns, key_of)
         return belonging
 
     def of_others(self, belonging: Belonging) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +16,10 @@ from memkit.privacy.needles import Census, KeptNeedles, Needles, Shipped, needle
 from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Place, Remainder, Scanner, files_below
 from memkit.runtime.memory.log.clone import CACHE, MACHINE, cache_folder, state_folder
-from memkit.runtime.memory.log.log import Witness
+from memkit.runtime.memory.log.log import Witness, shard_writer
 from memkit.store.layout import MANIFEST
 
+_SHARD_IN_TREE = re.compile(rb" ([^\0/ ]+\.jsonl)\0")
 OUTPUTS = "outputs"
 """Where memkit writes output for people to review."""
 ToolFiles = Callable[[Path], Iterable[Path]]
@@ -49,13 +51,12 @@ class Survey:
         own_state = state_folder(store)
         self.folder = own_state if own_state.is_dir() else None
         """The folder for files with data too large for memory."""
-        self.census = Census(subject, Witness(store).relinking_key, lines=FiledLines(self.folder))
+        self.census = Census(subject, lines=FiledLines(self.folder))
         self.redacts_files = redact_files
         self._tools = {path for each in self.stores for path in tools(each)}
         for line in shipped.served:
             self.census.take(line)
-        self._read_lines()
-        self.belonging: Belonging = self.census.close()
+        self.belonging: Belonging = self.census.close(Witness(store).relinking(self._read_lines()))
         self.sessions = self.census.sessions.union(*(state.session_ids() for state in self.states))
         self.needles: Needles = needles_of(
             self.census,
@@ -150,13 +151,17 @@ class Survey:
         """Yield the files that tools write outside the searched places."""
         return (path for path in sorted(self._tools) if not path.is_relative_to(self.top))
 
-    def _read_lines(self) -> None:
-        if self.repository:
-            for found in self.repository.git.all_objects():
-                if found.kind == "blob":
-                    self.census.take(found.data)
+    def _read_lines(self) -> set[str]:
+        """Note the lines of all files, and return the writers of shards."""
+        names = {path.name for path in self.store.glob(f"{ARCHIVE}/*/*.jsonl")}
+        for found in self.repository.git.all_objects() if self.repository else ():
+            if found.kind == "blob":
+                self.census.take(found.data)
+            elif found.kind == "tree":
+                names.update(name.decode("utf-8", "replace") for name in _SHARD_IN_TREE.findall(found.data))
         for path in self._own_files():
             self.census.take(path.read_bytes())
+        return {shard_writer(name)[0] for name in names}
 
     def _own_files(self) -> list[Path]:
         found = {*self.tracked, *(path for path in self._tools if path.is_relative_to(self.top))}

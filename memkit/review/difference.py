@@ -182,13 +182,16 @@ def _other_file(path: str, one: FileState | None, other: FileState | None) -> Re
     return ReviewSubject("file", path, status, tuple(changes), path)
 
 
-def difference(sides: StoreSides, sealer: Sealer) -> Difference:
-    """Return the changes by meaning; text that ``sealer`` cannot open stays sealed."""
+def difference(sides: StoreSides, sealer: Sealer, held: Mapping[str, bool]) -> Difference:
+    """Return the changes by meaning, where text that ``sealer`` cannot open stays sealed.
+
+    Of the lines known to have no effect on the later side, ``held`` says whether each waits for a person.
+    """
     before, after = sides.before, sides.after
     changed = changed_paths(before, after)
     shards = [path for path in changed if SHARD.fullmatch(path)]
     others = [path for path in changed if path not in shards and not (shards and _moves_on(path, before, after))]
-    subjects = [*file_subjects(before, after, others), *memory_subjects(before, after, changed, sealer)]
+    subjects = [*file_subjects(before, after, others), *memory_subjects(before, after, changed, sealer, held)]
     return Difference(before.end, after.end, in_order([each for each in subjects if each.changes]), sides.notes)
 
 

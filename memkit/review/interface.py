@@ -35,6 +35,8 @@ class SubjectChange:
     """Whether a reviewer should look twice: a safeguard goes, or the agent may do or believe more."""
     id: str | None = None
     """The line's id, if the change concerns memory."""
+    held: bool = False
+    """Whether the line has no effect in this clone so far."""
 
 
 @dataclass(frozen=True)

@@ -152,11 +152,16 @@ ARCHIVE = "archive"
 """The name of the subject about shards rather than anybody's memory."""
 
 
-def memory_subjects(before: StoreSide, after: StoreSide, changed: Iterable[str], sealer: Sealer) -> list[ReviewSubject]:
-    """Return the memory of each user with added, removed or changed lines; text stays sealed if no key is here."""
+def memory_subjects(
+    before: StoreSide, after: StoreSide, changed: Iterable[str], sealer: Sealer, held: Mapping[str, bool]
+) -> list[ReviewSubject]:
+    """Return the memory of each user with added, removed or changed lines; text stays sealed if no key is here.
+
+    ``held`` is as in ``difference``.
+    """
     shards = [path for path in changed if SHARD.fullmatch(path)]
     lines = compared_shards(before, after, shards, sealer)
-    return [*_of_shards(lines), *_of_users(lines, after, sealer)]
+    return [*_of_shards(lines), *_of_users(lines, after, sealer, held)]
 
 
 def _of_shards(lines: ShardLines) -> Iterator[ReviewSubject]:
@@ -200,8 +205,8 @@ def with_archive_changes(
         yield ReviewSubject("memory", ARCHIVE, "changed", more, path=ARCHIVE)
 
 
-def _of_users(lines: ShardLines, after: StoreSide, sealer: Sealer) -> Iterator[ReviewSubject]:
-    past, file = _Past(lines, after, sealer), ChangeFile()
+def _of_users(lines: ShardLines, after: StoreSide, sealer: Sealer, held: Mapping[str, bool]) -> Iterator[ReviewSubject]:
+    past, file = _Past(lines, after, sealer, held), ChangeFile()
     places: dict[str, array[int]] = defaultdict(lambda: array("Q"))
     for id, line in lines.added():
         places[_owner(line)].append(file.add(past.told(id, line)))
@@ -262,7 +267,8 @@ def _quote(line: Line | None) -> str:
 class _Past:
     """The known state of the records that the new lines are about."""
 
-    def __init__(self, lines: ShardLines, after: StoreSide, sealer: Sealer) -> None:
+    def __init__(self, lines: ShardLines, after: StoreSide, sealer: Sealer, held: Mapping[str, bool]) -> None:
+        self._held = held
         asked = _asked(line for _, line in lines.added())
         new = {id: line for id in asked if (line := lines.added_line(id))}
         self._records = {id: line for id, line in new.items() if "op" not in line}
@@ -275,7 +281,8 @@ class _Past:
         try:
             if "op" in line:
                 event = Event.from_data(line)
-                self._events.setdefault(event.target, []).append(Located(event, path, f"{number:012d}"))
+                if event.id not in self._held:
+                    self._events.setdefault(event.target, []).append(Located(event, path, f"{number:012d}"))
                 self._marks[event.id] = line
             else:
                 self._records[str(line["id"])] = line
@@ -283,11 +290,14 @@ class _Past:
             return  # an invalid line is reported where its shard changed
 
     def told(self, id: str, line: Line) -> SubjectChange:
-        if "op" not in line:
-            return self._added(id, line)
-        op = str(line["op"])
-        describe = _EVENTS.get(op)
-        return describe(self, id, line) if describe else self._mark(id, line)
+        describe = _EVENTS.get(str(line["op"]), _Past._mark) if "op" in line else _Past._added
+        change = describe(self, id, line)
+        if id not in self._held:
+            return change
+        waits = self._held[id]
+        until = " until a person approves it" if waits else " here"
+        attention = waits or change.attention
+        return replace(change, message=f"{change.message}; without effect{until}", attention=attention, held=True)
 
     def _added(self, id: str, line: Line) -> SubjectChange:
         kind, text = str(line.get("type", "fact")), _quote(line)

@@ -197,8 +197,15 @@ def _subject(subject: ReviewSubject, limit: int | None) -> dict[str, Any]:
         "path": subject.path,
         "status": subject.status,
         "count": len(subject.changes),
-        "changes": [masked_tree(asdict(change)) for change in subject.changes[:limit]],
+        "changes": [_change(change) for change in subject.changes[:limit]],
     }
+
+
+def _change(change: SubjectChange) -> dict[str, Any]:
+    data: dict[str, Any] = masked_tree(asdict(change))
+    if not change.held:
+        del data["held"]
+    return data
 
 
 _QUOTED = re.compile("“([^“”]*)”")

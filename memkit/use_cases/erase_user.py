@@ -36,7 +36,7 @@ from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.archive.view import burials
 from memkit.runtime.memory.index.steps import SeveralCalled
 from memkit.runtime.memory.log.clone import cache_folder, lock_file
-from memkit.runtime.memory.log.log import SHARD_LIMIT, Witness, claimed_link, shard_name
+from memkit.runtime.memory.log.log import SHARD_LIMIT, claimed_link, shard_name, shard_writer
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, locked
 from memkit.runtime.memory.record.lines import JSON, decode_line, new_id, shown
 from memkit.store.chain_history import heads_without, tips_of_heads
@@ -358,7 +358,8 @@ def _change(
         journal.commit(journal.meant(top, list(staged.items()), owed), needles.marks)
         journal.change()
     if server:
-        server.erase(survey.user_id, survey.belonging.owns, Witness(workspace.root).relinking_key)
+        writers = {shard_writer(shard)[0] for shard in server.shards(())}
+        server.erase(survey.user_id, survey.belonging.owns, server.witness.relinking(writers))
         workspace.archive.drop_index()
         workspace.archive.bury(survey.user_id, survey.census.values)
     if repository:

@@ -511,7 +511,7 @@ def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None
 
     events = turn_events(workspace, user=user, session=session)
     found = workspace.archive.records(user_id=user, session_id=session, status=None)
-    records = [record for record in found if record.user_id == user and record.turn_id is not None]
+    records = [one for one in found if one.user_id == user and one.turn_id is not None and _is_ours(workspace, one)]
     wrote = {event["turn_id"] for event in events if event["event"] in WRITES} | {one.turn_id for one in records}
     meant = turn if turn is not None else max(filter(None, wrote), default=None)
     if meant not in wrote:
@@ -556,8 +556,14 @@ def _written(
 def _own_marks(workspace: Workspace, op: str, target: str, user: str, session: str) -> list[tuple[str, str]]:
     """Return this session's last operation of a kind on a record; the account does not name it."""
     said = workspace.archive.events_about(target, user_id=user)
-    own = [event.id for event in said if event.op == op and event.session_id == session]
-    return [(own[-1], target)] if own else []
+    of_session = (event for event in reversed(said) if event.op == op and event.session_id == session)
+    last = next((event for event in of_session if _is_ours(workspace, event)), None)
+    return [(last.id, target)] if last else []
+
+
+def _is_ours(workspace: Workspace, line: Record | Event) -> bool:
+    """Return whether nobody wrote a line whom this clone does not trust; anybody can name this session in theirs."""
+    return not workspace.archive.strangers_of(line.id, line.user_id)
 
 
 def _stored(workspace: Workspace, user: str, ids: Iterable[str]) -> tuple[Record, ...]:

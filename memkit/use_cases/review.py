@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,7 +37,7 @@ def compare_commits(root: Path, span: str | None = None) -> Difference:
         EnvironmentFault: The store is not in a repository, or a file of a commit was not fetched.
         UsageError: The span cannot be parsed, or names no commit.
     """
-    return difference(sides_of(root, span), opener(root))
+    return difference(sides_of(root, span), opener(root), {})
 
 
 def opener(root: Path) -> Sealer:
@@ -60,7 +60,7 @@ def review_commits(root: Path, span: str | None = None) -> Review:
     before, after = sides.before, sides.after
     changed = changed_paths(before, after)
     looked = _looked_at(root, before, after, [path for path in changed if SHARD.fullmatch(path)])
-    found = difference(sides, opener(root))
+    found = difference(sides, opener(root), looked.held)
     subjects = with_archive_changes(found.subjects, chain_changes(looked.flaws, looked.fault))
     found = replace(found, subjects=in_order(subjects), notes=(*found.notes, *looked.notes))
     verdicts = changed_verdicts(before, after, changed)
@@ -98,8 +98,16 @@ class _Looked:
     """What is withheld or missing, of writers whose shards changed, and was not on the earlier side."""
     notes: list[Note] = field(default_factory=list)
     """Remarks on their chains: new writers, lines without links or in another order, lines moved back."""
+    held: Mapping[str, bool] = field(default_factory=dict)
+    """The lines without effect, and whether each waits for a person."""
     fault: str = ""
     """Why changed shards were not judged."""
+
+
+STRANGERS = (
+    "Nobody here trusted the other clones that wrote here, so what they did to memory of this clone waits: 'memkit "
+    "memory list --open' shows it, 'memkit memory approve ID' carries out one of it, and 'memkit trust' all."
+)
 
 
 def _looked_at(root: Path, before: StoreSide, after: StoreSide, shards: Sequence[str]) -> _Looked:
@@ -112,6 +120,10 @@ def _looked_at(root: Path, before: StoreSide, after: StoreSide, shards: Sequence
     try:
         with Workspace(root) as workspace:
             archive = workspace.archive_at(after.end.commit)
+            held = archive.held() if shards else {}
+            looked.held = {id: waiting is not None for id, waiting in held.items()}
+            if any(origin.startswith("writer:") for one in held.values() if one for origin in one.taint):
+                looked.notes.append(Note("strangers", STRANGERS))
             looked.questions = [_sentence(archive, question) for question in archive.open_questions()]
             # Only a work tree is moved back, and always as a whole.
             told = [one for one in archive.chain_notes() if one.code == MOVED_BACK or _writer(one) in writers]

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memkit.errors import EnvironmentFault, UsageError
+from memkit.errors import EnvironmentFault, NotTrusted, UsageError
 from memkit.llm.summaries import Concluding, Retelling
 from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.archive.archive import ArchivalStore
@@ -20,7 +20,7 @@ from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
 from memkit.runtime.memory.lifecycle.reflection import Reflected
 from memkit.runtime.memory.log.clone import CACHE, MACHINE, cache_folder
-from memkit.runtime.memory.log.log import MemoryLog
+from memkit.runtime.memory.log.log import MemoryLog, shard_writer
 from memkit.runtime.memory.log.shards import branch_mark
 from memkit.runtime.memory.record.lines import ArchiveError, parse_duration, seconds_before
 from memkit.runtime.memory.record.record import CHANGEABLE, Draft
@@ -41,7 +41,7 @@ from memkit.store.files import write_whole
 from memkit.store.git import Git
 from memkit.store.git_objects import GitObjects
 from memkit.store.layout import is_writable
-from memkit.store.migrations import UNSTATED, steps_beside, steps_from
+from memkit.store.migrations import UNSTATED, steps_beside, steps_from, unlinked_shards
 from memkit.store.repair import PutBack, find_problems, put_back, repair, set_damaged_aside
 from memkit.store.sessions import damaged_sessions
 from memkit.store.shard_merge import merge_shards
@@ -633,11 +633,27 @@ def migrate_store(workspace: Workspace, *, dry_run: bool = False) -> Migration:
     """Take every step from the store's format to this version's, each as one commit; ``dry_run`` only names them.
 
     Raises:
+        NotTrusted: It would make lines ours that have our name but may be anybody's.
         StoreFault: The store was written by a newer memkit.
         EnvironmentFault: A file cannot be written or committed; the steps before that one stand.
     """
     setting = workspace.settings.values["format"]
     before = None if setting.origin == DEFAULT else setting.value
     steps = [*steps_from(UNSTATED if before is None else before), *steps_beside(workspace.root)]
+    if not dry_run:
+        _require_known_lines(workspace)
     commits = () if dry_run else tuple(filter(None, [step.apply(workspace.root) for step in steps]))
     return Migration(before, FORMAT, tuple(step.words for step in steps), commits)
+
+
+def _require_known_lines(workspace: Workspace) -> None:
+    """Raise ``NotTrusted`` if lines would be linked as this clone's that anybody can have written under its name."""
+    strange, witness = workspace.archive.strangers(), workspace.archive.log.witness
+    for shard in unlinked_shards(workspace.root):
+        if (writer := shard_writer(shard)[0]) in strange and witness and witness.is_own(writer):
+            raise NotTrusted(
+                f"archive/{shard} has this clone's name, but no links that show who wrote it. 'memkit trust' lets it "
+                "be linked as this clone's; else remove the file.",
+                workspace.trust,
+                workspace.trust.demands(),
+            )

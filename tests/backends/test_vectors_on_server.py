@@ -131,7 +131,7 @@ def test_vectors_go_with_their_user(open_with: Open, owner: str) -> None:
     held = late.log.vectors, late.records(user_id="ann")
     one.search("car", user_id="ann")
 
-    one.log.erase("ann", lambda data: data.get("user_id") == "ann", None)  # type: ignore[attr-defined]
+    one.log.erase("ann", lambda data: data.get("user_id") == "ann", lambda data: None)  # type: ignore[attr-defined]
 
     assert rows(owner) == []
     assert not held[0].keep("model", held[1], [_Row()])

@@ -248,10 +248,10 @@ def test_a_line_after_one_that_goes_is_linked_anew() -> None:
         lines.append(placed)
         before = link.own
     content = b"".join(map(encode_line, lines))
-    census = Census(Subject("alice", lambda line: line), b"k" * 32)
+    census = Census(Subject("alice", lambda line: line))
     census.take(content)
 
-    rest = [json.loads(line) for line in census.close().rest(content, torn=True).splitlines()]
+    rest = [json.loads(line) for line in census.close(lambda line: b"k" * 32).rest(content, torn=True).splitlines()]
 
     assert [line["id"] for line in rest] == ["2", "5"]
     assert "relinked" not in rest[0] and rest[1]["relinked"] == "erase"

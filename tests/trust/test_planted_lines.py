@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 from foreign_store import Ask, commit, git
 
+from memkit.runtime.memory.log.log import linked
+from memkit.runtime.memory.record.lines import encode_data
 from memkit.workspace import open_workspace
 
 
@@ -36,6 +38,15 @@ class Clone(NamedTuple):
         """Add lines without links to a shard."""
         with self.shard(writer).open("a") as file:
             file.writelines(json.dumps(line) + "\n" for line in lines)
+
+    def plant_linked(self, *lines: dict[str, object], writer: str, by: str = "") -> None:
+        """Add a chain of lines that fit their links to a shard."""
+        parent = b""
+        with self.shard(writer).open("a") as file:
+            for line in lines:
+                placed, link = linked(line, parent, key=None, by=by)
+                parent = link.own
+                file.write(encode_data(placed) + "\n")
 
     def read_anew(self) -> None:
         """Read all shards again, in the order of a new index."""
@@ -77,6 +88,63 @@ def test_lines_under_a_name_like_ours_are_not_ours(clone: Clone) -> None:
     clone.plant(record("0a", "Ada drinks rum"), event("0b", "reject", id), writer=f"{clone.writer}-x")
 
     assert clone.live() == {"Ada rows": ["writer"], "Ada drinks tea": [], "Ada drinks rum": ["writer"]}
+
+
+def test_a_copy_of_a_line_of_theirs_under_a_name_like_ours_is_not_ours(clone: Clone) -> None:
+    """That it claims to be linked anew, as by an erasure elsewhere, counts only for what was ours before."""
+    clone("memory", "add", "Ada drinks tea")
+    theirs = (record("0a", "Ada drinks rum"), event("0b", "approve", "0a"))
+    clone.plant_linked(*theirs, writer="0-evil")
+    assert clone.live()["Ada drinks rum"] == ["writer"]
+
+    clone.plant_linked(*theirs, writer=f"{clone.writer}-x", by="erase")
+
+    for _ in range(2):
+        assert clone.live() == {"Ada rows": ["writer"], "Ada drinks tea": []}
+        clone.read_anew()
+    assert {one["code"] for one in clone.ask("fsck", "--store", str(clone.path), code=1)["diagnostics"]} >= {"tampered"}
+
+
+def test_an_erasure_makes_nothing_ours_that_was_withheld(clone: Clone, tmp_path: Path) -> None:
+    """What stood behind a line that goes is linked anew; it is recognised afterwards only if it was before."""
+    clone("memory", "add", "Ada drinks tea")
+    bobs = clone.ask("memory", "add", "Bob drinks tea", "--user", "bob", "--store", str(clone.path))["data"]["id"]
+    planted = (event("0b", "confirm", bobs), record("0a", "Ada drinks rum"))
+    clone.plant_linked(*planted, writer=f"{clone.writer}-x")
+    commit(clone.path, "Pull")
+
+    erasing = ("memory", "erase", "--user", "bob", "--yes", "--out", str(tmp_path / "certificate.json"))
+    clone.ask(*erasing, "--store", str(clone.path), code=1)
+
+    assert clone.live() == {"Ada rows": ["writer"], "Ada drinks tea": []}
+
+
+def test_no_lines_without_links_become_ours_by_migrating(clone: Clone) -> None:
+    """Those that have a name like ours are linked as soon as the store is trusted."""
+    clone("memory", "add", "Ada drinks tea")
+    clone.plant(record("0a", "Ada drinks rum"), writer=f"{clone.writer}-x")
+
+    clone.ask("migrate", "--store", str(clone.path), code=3)
+
+    assert clone.live()["Ada drinks rum"] == ["writer"]
+    clone.ask("trust", "--yes", "--store", str(clone.path))
+    clone.ask("migrate", "--store", str(clone.path))
+    assert clone.live()["Ada drinks rum"] == []
+
+
+def test_lines_under_a_name_like_ours_alone_are_told_and_may_be_trusted(store: Path, ask: Ask, tmp_path: Path) -> None:
+    """Also where nobody else wrote anything, a chat says that others did, and there is something to trust."""
+    git(tmp_path, "clone", "-q", str(store), str(tmp_path / "clone"))
+    clone = Clone(tmp_path / "clone", ask)
+    clone("memory", "add", "Ada drinks tea")
+    clone.plant(record("0a", "Ada drinks rum"), writer=f"{clone.writer}-x")
+
+    said = clone.ask("chat", "-p", "Hello", "--user", "ada", "--store", str(clone.path))
+    assert "strangers" in {one["code"] for one in said["diagnostics"]}
+    ask("trust", "--show", "--store", str(clone.path), code=1)
+
+    ask("trust", "--yes", "--store", str(clone.path))
+    assert clone.live() == {"Ada drinks tea": [], "Ada drinks rum": []}
 
 
 def test_nobody_takes_the_ids_of_our_lines(clone: Clone) -> None:
@@ -139,6 +207,79 @@ def test_a_trusted_store_asks_what_it_did_not_ask_before(clone: Clone, store: Pa
     clone.ask("trust", "--yes", "--store", str(clone.path))
 
     assert [one["kind"] for one in clone("memory", "list", "--open")["open"]] == ["two_successors"]
+
+
+def test_a_review_says_what_has_no_effect_here_and_what_to_do(clone: Clone) -> None:
+    """What waits needs a second look; what nobody is asked about is told; approved, it is a change like others."""
+    id = clone("memory", "add", "Ada drinks tea")["id"]
+    clone.ask("consent", "withdraw", "--user", "ada", "--store", str(clone.path))
+    commit(clone.path, "Remember")
+    clone.plant(
+        record("0a", "Ada drinks rum", supersedes=id), event("0b", "reject", id), event("0c", "contradict", id),
+        event("0d", "consent", "ada", granted=True), record("0e", "Ada sails"),
+    )  # fmt: skip
+
+    def review() -> tuple[dict[str, Any], dict[str, Any]]:
+        body = clone.ask("review", "HEAD", "--store", str(clone.path))
+        (ada,) = (one for one in body["data"]["subjects"] if one["name"] == "ada")
+        return body, {one["id"]: one for one in ada["changes"]}
+
+    body, told = review()
+    assert {id: (one.get("held", False), one["attention"]) for id, one in told.items()} == {
+        "0a": (True, True), "0b": (True, True), "0c": (True, False), "0d": (True, True), "0e": (False, False),
+    }  # fmt: skip
+    assert [told[id]["message"].rpartition("; ")[2] for id in ("0a", "0b", "0c", "0d")] == [
+        *["without effect until a person approves it"] * 2, *["without effect here"] * 2,
+    ]  # fmt: skip
+    assert "confidence" not in told["0c"]["message"]
+    (note,) = (one["message"] for one in body["diagnostics"] if one["code"] == "strangers")
+    assert all(f"'memkit {way}" in note for way in ("memory list --open'", "memory approve ID'", "trust'"))
+
+    clone("memory", "approve", "0b")
+    assert "held" not in review()[1]["0b"]
+
+
+def test_undo_takes_back_nothing_of_a_stranger_who_names_our_session(clone: Clone) -> None:
+    """Neither a record said to be of its latest turn, nor a mark; the last turn here is the one that is undone."""
+    tea = clone("memory", "add", "I drink tea")["id"]
+
+    def say(words: str) -> Any:
+        talk = ("chat", "-p", words, "--user", "ada", "--session", "talk", "--consent")
+        return clone.ask(*talk, "--store", str(clone.path))["data"]
+
+    say("I drink tea")
+    (session,) = {one["session_id"] for one in said(clone, "evidence")}
+    clone.plant(
+        record("0a", "Ada drinks rum", session_id=session, turn_id=99, actor="user"),
+        {**event("0b", "evidence", tea, confidence=1.0), "session_id": session},
+    )
+
+    assert say("/undo")["message"].startswith(f"Undone: your confirmation of [{tea}]")
+
+    assert "Ada drinks rum" in clone.live()
+    assert [one["target"] for one in said(clone, "revoke")] == [one["id"] for one in said(clone, "evidence")]
+
+
+def said(clone: Clone, op: str) -> list[dict[str, Any]]:
+    """Return this clone's own events of a kind."""
+    lines = map(json.loads, clone.shard(clone.writer).read_text().splitlines())
+    return [line for line in lines if line.get("op") == op]
+
+
+def test_a_target_written_otherwise_is_the_same_thing(clone: Clone) -> None:
+    """What of ours a line is about is no matter of spelling: a section without its prefix, a consent by any name."""
+    clone("core", "set", "human", "Her name is Ada.")
+    clone.ask("consent", "withdraw", "--user", "ada", "--store", str(clone.path))
+
+    clone.plant(
+        event("0a", "core", "human", text="Her name is Eve.", trust="verified"),
+        event("0b", "consent", "ada", granted=True), event("0c", "consent", "core/human", granted=True),
+    )  # fmt: skip
+
+    assert clone("core", "show")["sections"]["human"] == "Her name is Ada."
+    assert [one["id"] for one in clone("memory", "list", "--open")["waiting"]] == ["0a"]
+    with open_workspace(clone.path) as workspace:
+        assert workspace.archive.consent("ada") is False
 
 
 HOSTILE: list[dict[str, object]] = [

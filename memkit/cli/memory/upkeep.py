@@ -19,9 +19,9 @@ from memkit.cli.output import (
 )
 from memkit.errors import UsageError
 from memkit.runtime.host.terminal import counted, one_line
-from memkit.runtime.memory.index.corpus import CORE
 from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
 from memkit.runtime.memory.record.lines import parse_time
+from memkit.runtime.memory.record.record import CORE
 
 if TYPE_CHECKING:
     from memkit.use_cases.upkeep import Consolidation, Sweep

@@ -25,6 +25,7 @@ from psycopg.pq import Escaping, ExecStatus
 
 from ..memory.log.clone import lock_file, state_folder
 from ..memory.log.log import (
+    KeyOf,
     NewestLine,
     ShardStat,
     Span,
@@ -282,14 +283,14 @@ class PostgresLog:
                 *lines, rest = (rest + self.read(shard, start, FETCHED_BYTES)).split(b"\n")
                 yield from lines
 
-    def erase(self, user_id: str, owns: Callable[[Mapping[str, JSON]], bool], key: bytes | None) -> None:
+    def erase(self, user_id: str, owns: Callable[[Mapping[str, JSON]], bool], key_of: KeyOf) -> None:
         """Delete every line about a user, and what others said about what the user shared; those chains close up."""
 
         def erased(connection: psycopg.Connection[Any]) -> None:
             with connection.transaction():
                 _cleared(connection, [user_id])
                 for shard in _shards(connection, ""):
-                    _close_up(connection, *owner_of(shard), owns, key)
+                    _close_up(connection, *owner_of(shard), owns, key_of)
 
         self.asked(erased)
         self.forget([user_id])
@@ -639,7 +640,7 @@ def _close_up(
     user: str,
     writer: str,
     owns: Callable[[Mapping[str, JSON]], bool],
-    key: bytes | None,
+    key_of: KeyOf,
 ) -> None:
     """Rewrite a chain of shared lines without the removed ones; do nothing if there are none."""
     chain = (user, writer)
@@ -654,7 +655,7 @@ def _close_up(
             instead[own] = place
             continue
         if own and place != parent:
-            data, link = linked(data, place, key=key, by="erase")
+            data, link = linked(data, place, key=key_of(data), by="erase")
             instead[own] = link.own
         kept.lines.append(encode_line(data))
         kept.placed.append(data)

@@ -382,7 +382,7 @@ class ArchiveReader:
         with self._reading(user_id):
             name = self._index.corpus_holding(id, user_id)
             edit = core_edit(self._index.corpus(name), id) if name else None
-            strangers = self._strangers(id, str(edit["user_id"])) if edit else ()
+            strangers = self.strangers_of(id, str(edit["user_id"])) if edit else ()
         return {**edit, "taint": union(cast("list[str]", edit["taint"]), strangers)} if edit else None
 
     def proposal(self, id: str, *, user_id: str | None = None) -> "Event | None":
@@ -404,7 +404,7 @@ class ArchiveReader:
 
         Anything that a person entered at the command line or approved is vouched for, as far as the store is trusted.
         """
-        if strangers := self._strangers(record.id, record.user_id):
+        if strangers := self.strangers_of(record.id, record.user_id):
             return (*record.taint, *strangers)
         if record.taint or record.user_id == user_id or record.actor == "person":
             return record.taint
@@ -414,7 +414,7 @@ class ArchiveReader:
         """Return the taint of a prompt caused by its core sections: writers whom nobody here trusted."""
         if self.foreign is None:
             return ()
-        found = (self._strangers(event.id, user_id) for event in self._standing_core(user_id, agent_id))
+        found = (self.strangers_of(event.id, user_id) for event in self._standing_core(user_id, agent_id))
         return tuple(dict.fromkeys(origin for origins in found for origin in origins))
 
     def core_parents(self, user_id: str, agent_id: str | None = None) -> list[str]:
@@ -430,7 +430,7 @@ class ArchiveReader:
         strangers = self._strange_writers(record.id, record.user_id)
         return record._replace(taint=union(record.taint, strangers)) if strangers else record
 
-    def _strangers(self, id: str, user_id: str) -> tuple[str, ...]:
+    def strangers_of(self, id: str, user_id: str) -> tuple[str, ...]:
         """Return a line's writers whom nobody here trusted, unless a writer of this clone approved the line."""
         if self._trusts_all:
             return ()
@@ -459,6 +459,13 @@ class ArchiveReader:
             name = f"unlinked {writer}" if self._index.entered.chains.holds_unlinked(writer) else writer
             self._strange[writer] = not is_own and self.foreign is not None and self.foreign(name)
         return self._strange[writer]
+
+    def strangers(self) -> frozenset[str]:
+        """Return the writers here whom nobody here trusted; a server is not asked, because it has none."""
+        if self._trusts_all:
+            return frozenset()
+        with self._reading(NOBODY):
+            return self._all_strangers()
 
     def _forget_strangers(self) -> None:
         self._strange.clear()
@@ -602,6 +609,12 @@ class ArchiveReader:
         with self._reading(user_id):
             return waiting(self._corpora(user_id), user_id)
 
+    def held(self) -> "dict[str, Waiting | None]":
+        """Return the ids of all lines that have no effect so far, each with what waits for a person, if it does."""
+        with self._reading():
+            found = dict.fromkeys(id for corpus in self._corpora(None) for id in corpus.without_effect())
+            return {**found, **{one.id: one for one in self.waiting()}}
+
     def most_used(self, user_id: str) -> list[tuple[str, int]]:
         """Return the ids of the records that this user recalled most on this machine, with their counts."""
         with self._guard:
@@ -712,7 +725,7 @@ class ArchiveReader:
     ) -> "MemoryGraph":
         from ..index.graph import MOST_NAMES, MemoryGraph
 
-        foreign = (lambda id: bool(self._strangers(id, user_id))) if self.foreign is not None else (lambda id: False)
+        foreign = (lambda id: bool(self.strangers_of(id, user_id))) if self.foreign is not None else (lambda id: False)
         databases, most = [one.database.sql for one in corpora], most_names or MOST_NAMES
         return MemoryGraph(databases, user_id, as_of=as_of, is_foreign=foreign, most_names=most)
 

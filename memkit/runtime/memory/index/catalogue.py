@@ -543,10 +543,12 @@ class Catalogue:
     ) -> None:
         """Judge and enter lines of a shard; ``size`` is their total."""
         key, numbers, shard = self.chains.key_for(shard_writer(path)[0]), self.corpora(), self._shard_number(path)
-        said = self.chains.said([_id_of(content) for _, content, _ in parsed])
+        ids = [_id_of(content) for _, content, _ in parsed]
+        was_relinked = key and any("relinked" in content for _, content, _ in parsed)
+        said, ours = self.chains.said(ids), self.chains.ours(ids) if was_relinked else set()
         entries, places = list[ChainedLine](), list[tuple[int, int, tuple[int, int, int]]]()
         for place, content, line in parsed:
-            judged = self.chains.judged(content, said, mixed=mixed, key=key, line=line)
+            judged = self.chains.judged(content, said, ours=ours, mixed=mixed, key=key, line=line)
             if isinstance(judged, str):
                 self.chains.flaw(ShardProblem(TAMPERED, path, place[2], judged), content)
                 continue
@@ -555,6 +557,7 @@ class Catalogue:
                 numbers[name] = self.corpus(name)
             if entry.link:
                 said[entry.id].add(entry.link.body)
+                ours.add(entry.id)
                 if size < MOST_KEPT:
                     self._just_said[path, place[0]] = text, content if size < MOST_PARSED else EMPTY
             entries.append(entry)

@@ -8,7 +8,7 @@ that comes back is told from an unchanged one.
 import json
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -208,6 +208,7 @@ class Chains:
         data: Mapping[str, JSON],
         said: Mapping[str, set[bytes]],
         *,
+        ours: Collection[str],
         mixed: Callable[[], bool],
         key: bytes | None,
         line: bytes = b"",
@@ -217,6 +218,7 @@ class Chains:
         Args:
             data: The parsed line.
             said: What lines with its id said, as ``said`` returns it.
+            ours: The ids of lines with links that this clone wrote, as ``ours`` returns them.
             mixed: Whether its writer has lines with links.
             key: The key by which this clone recognises the writer's lines as its own; None for other writers.
             line: The stored line, if at hand.
@@ -240,15 +242,17 @@ class Chains:
             return entry, text
         if known and known != {link.body}:
             return _OTHERWISE.format(entry.id)
-        # A line that memkit relinked elsewhere is recognised by its content.
-        if key is not None and not ("relinked" in data and known):
+        # A line of this clone that memkit relinked elsewhere is recognised by its content.
+        if key is not None and not ("relinked" in data and known and entry.id in ours):
             return _NOT_WRITTEN
         return entry, text
 
     def is_genuine(self, shard: str, data: Mapping[str, JSON]) -> bool:
         """Return whether a line fits its link, and nothing known says that it was forged."""
-        writer, said = shard_writer(shard)[0], self.said([entry_of(data).id])
-        judged = self.judged(data, said, mixed=lambda: self.has_links(writer), key=self.key_for(writer))
+        writer, ids = shard_writer(shard)[0], [entry_of(data).id]
+        judged = self.judged(
+            data, self.said(ids), ours=self.ours(ids), mixed=lambda: self.has_links(writer), key=self.key_for(writer)
+        )
         return not isinstance(judged, str)
 
     def has_links(self, writer: str) -> bool:
@@ -301,6 +305,13 @@ class Chains:
                 if body is not None:
                     found[id].add(bytes(body))
         return found
+
+    def ours(self, ids: Sequence[str]) -> set[str]:
+        """Return those of some ids whose lines, here or gone, have links and are this clone's."""
+        query = """SELECT id, writer FROM lines JOIN chains ON num=chain WHERE link IS NOT NULL AND id IN ({0})
+                   UNION SELECT id, writer FROM gone WHERE id IN ({0})"""
+        found = asked_in(self._sql, query, ids) if self._witness else ()
+        return {id for id, writer in found if self._witness and self._witness.is_own(writer)}
 
     def forget_flaws(self, shard: str) -> None:
         """Forget the faults of a shard before it is read again."""

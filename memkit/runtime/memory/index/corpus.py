@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.lines import JSON
-from ..record.record import Record, kind_of, told_when
+from ..record.record import CORE, Record, kind_of, told_when
 from ..words.text import TOKENS_VERSION
 from .catalogue import VECTORS, Database
 from .chains import asked_in
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .intake import NumberedLine
 
 
-FORMAT = 20
+FORMAT = 21
 NOT_LIVE = "status!='live'"
 """Most records are live, so the index covers the others; SQLite uses it if a query repeats this condition verbatim."""
 SCHEMA = (
@@ -83,6 +83,9 @@ WAITING = """SELECT line, writer, place, held FROM events AS said
 
 What a stranger approves, or rejects of what waits, waits itself.
 """
+WITHOUT_EFFECT = f"""SELECT id FROM events AS said WHERE held AND NOT EXISTS(
+                     SELECT 1 FROM events WHERE target=said.id AND op='approve' AND NOT held)
+                     UNION ALL SELECT id FROM records WHERE status='quarantined' AND {NOT_LIVE}"""
 BY_US = "writer NOT IN (SELECT writer FROM strangers)"
 BARRED = """SELECT target FROM events WHERE op IN ('tombstone', 'allow') AND NOT held GROUP BY target
             HAVING max(CASE op WHEN 'tombstone' THEN json_extract(line, '$.at') || id END)
@@ -493,6 +496,10 @@ class CorpusIndex:
         late = self._overtaken_edits() if any(event.op == "core" for event in said) else ()
         return list(self.records(status="quarantined")), [event for event in said if event.id not in late]
 
+    def without_effect(self) -> Iterator[str]:
+        """Yield the ids of the lines that count for nothing so far, whether or not a person is asked about them."""
+        return (id for (id,) in self.sql.execute(WITHOUT_EFFECT))
+
     def _overtaken_edits(self) -> set[str]:
         """Return the strangers' edits of core memory that would change nothing: a later one stands."""
         stands, late = set[tuple[str, str | None]](), set[str]()
@@ -556,8 +563,6 @@ def _moment(line: str) -> str:
 
 
 # What a corpus says about its user besides records, read from its events: core sections and consent.
-
-CORE = "core/"
 
 
 def core_target(section: str) -> str:

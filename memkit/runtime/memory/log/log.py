@@ -184,6 +184,10 @@ LinesEver = Callable[[str], Iterable[Mapping[str, JSON]]]
 """Yields every line that a shard has or had in the history and that fits its link, oldest state first."""
 
 
+KeyOf = Callable[[Mapping[str, JSON]], bytes | None]
+"""Returns the key by which a line is recognised."""
+
+
 class WriterHead(NamedTuple):
     """A writer's progress when this clone last looked."""
 
@@ -230,6 +234,22 @@ class Witness:
         if self.key is None or not self.is_own(writer):
             return None
         return blake2b(b"memkit: lines of " + writer.encode(), key=self.key, digest_size=32).digest()
+
+    def relinking(self, writers: Iterable[str]) -> KeyOf:
+        """Return a function from a line to the key for linking it anew.
+
+        Afterwards this clone recognises a line of one of the ``writers``, which have all lines, only if it did before.
+        """
+        again, of_others = self.relinking_key, os.urandom(32)
+        keys = [key for key in (again, *map(self.key_for, writers)) if key]
+
+        def key_of(data: Mapping[str, JSON]) -> bytes | None:
+            with suppress(Forged):
+                if (found := read_link(data)) and any(is_own(data, *found, key) for key in keys):
+                    return again
+            return of_others
+
+        return key_of
 
     def kept(self) -> bytes:
         """Return the heads as stored outside of the store; empty if this clone never wrote."""

@@ -11,7 +11,18 @@ from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from .lines import JSON, InvalidRecord
-from .record import CHANGEABLE, OPEN_TRUSTS, PERSONS, Record, begins, field_problems, kind_of, with_fields
+from .record import (
+    CHANGEABLE,
+    CONSENT,
+    CORE,
+    OPEN_TRUSTS,
+    PERSONS,
+    Record,
+    begins,
+    field_problems,
+    kind_of,
+    with_fields,
+)
 
 OPERATIONS = (
     "confirm", "contradict", "reject", "approve", "forget", "update", "evidence", "retire", "supersede", "restore",
@@ -80,6 +91,11 @@ class Event(NamedTuple):
         if problems:
             raise InvalidRecord(problems[0])
         text = {key: str(data[key]) for key in ("op", "target", "user_id", "at")}
+        # What is said about one thing has one target, however the line names it.
+        if text["op"] == CONSENT:
+            text["target"] = CONSENT
+        elif text["op"] == "core":
+            text["target"] = CORE + text["target"].removeprefix(CORE)
         # An event not written by memkit may lack an id; its content stands in for one.
         own_id = str(data.get("id") or "/".join(text.values()))
         session, agent = data.get("session_id"), data.get("agent_id")

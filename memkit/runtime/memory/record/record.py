@@ -376,6 +376,8 @@ PLACE = tuple(name for name, field in FIELDS.items() if field.set_by == "log")
 """Fields for a line's position among the others; everything else is its content."""
 CONSENT = "consent"
 """The operation for what a user says about being remembered."""
+CORE = "core/"
+"""Begins the target of an edit of a section of core memory."""
 NEVER_SEALED = (CONSENT, "tombstone")
 """Events that must be readable without any key."""
 
