@@ -48,8 +48,9 @@ def test_whom_a_question_names_it_is_about(store: ArchivalStore) -> None:
     for number in range(40):
         note(store, f"The lamp of hall{number} flickers and hums")
 
-    named = found(store, "How late do I have to be at Kofi's practice?")[:4]
-    assert all(text.startswith("Kofi has") for text in named)
+    note(store, "The grey parrot of Kofi can sing")
+    for question in ("How late do I have to be at Kofi's practice?", "how late do i have to be at kofi's practice?"):
+        assert all("Kofi" in text for text in found(store, question)[:4])
     assert found(store, "who was late at the practice")[0].endswith("late at the practice of the choir")
 
 

@@ -151,6 +151,8 @@ def _ask(
     candidates = corpus.found(corpus.best(finders, statistics, limit, question.types if alone else ()))
     is_all = len(candidates) < limit
     while candidates or past or meaning:
+        if question.query.islower():
+            statistics = statistics._replace(names=_written_as_names(terms, candidates))
         measured, led = _bridged(_measured([*candidates, *past], corpus, terms, statistics), corpus, terms)
         scored = _scored(measured, settings.floor, statistics, terms, led)
         if meaning:
@@ -246,6 +248,12 @@ def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[st
         return [term for _, term in known]
     rare = [term for count, term in known if count * ONE_OF <= statistics.documents]
     return rare or [term for _, term in known]
+
+
+def _written_as_names(terms: Iterable[str], candidates: Iterable[FoundRecord]) -> frozenset[str]:
+    """Return the terms that a record writes with a capital inside a sentence; who types everything small does not."""
+    told = set[str]().union(*(names(found.record.text) for found in candidates if not found.is_turn))
+    return frozenset(told.intersection(terms))
 
 
 class Measured(NamedTuple):
