@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.loop.chores import Outcome
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.record import Record, is_for
@@ -79,7 +80,7 @@ class ConsolidationChore:
         }
         told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         return Outcome(
-            f"Memory can be consolidated ({told}): memkit memory consolidate --user {self.user}", pending=True
+            f"Memory can be consolidated ({told}): memkit memory consolidate --user {shell_word(self.user)}", pending=True
         )
 
 

@@ -36,7 +36,7 @@ from memkit.evolution.account import SHORT, EvolutionAccount, Status, status_of
 from memkit.evolution.carrying import INTERRUPTED, Audience, Evolved, Progress
 from memkit.evolution.files import LineageStep
 from memkit.evolution.folder import LATEST
-from memkit.runtime.host.terminal import counted, is_able_terminal, one_line
+from memkit.runtime.host.terminal import counted, is_able_terminal, one_line, shell_word
 from memkit.sandbox import RUNTIMES
 from memkit.store.files import write_whole
 from memkit.use_cases.evolution import (
@@ -285,7 +285,7 @@ def evolve(front: Front, /, program: Path | None, resume: str | None, **given: A
         front.note(note)
     interrupted = found.stopped == INTERRUPTED
     if interrupted:
-        front.note(f"Interrupted. Continue with 'memkit evolve --resume {found.run}'.")
+        front.note(f"Interrupted. Continue with: memkit evolve --resume {shell_word(str(found.run))}")
     front.answer(
         found.to_data(),
         _lines(found),
@@ -353,7 +353,8 @@ def _lines(found: Evolved) -> list[str]:
         reasons = [f"- {reason} ({number})" for reason, number in list(found.failures.items())[:5]]
         return [f"No program has a score that counts: {done} ({found.stopped}).", *reasons, *_hint(found)]
     text = found.program.rstrip("\n").split("\n")
-    more = [f"… {len(text) - _SHOWN} more lines: 'memkit evolve best {found.run}'"] if len(text) > _SHOWN else []
+    whole = f"… {len(text) - _SHOWN} more lines: memkit evolve best {shell_word(str(found.run))}"
+    more = [whole] if len(text) > _SHOWN else []
     return [
         f"Best score {found.score:.10g} after {done} ({found.stopped}).",
         *text[:_SHOWN],

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -547,3 +548,18 @@ def test_fewer_generations_than_there_are_already_are_refused(capsys: pytest.Cap
     assert "already has 5 generations, and --generations 2 is the total" in capsys.readouterr().err
     assert Path("r/run.json").read_bytes() == before
     assert asked(capsys, "--resume", "r", "--generations", "5")["data"]["generations"] == 5
+
+
+def test_a_command_it_suggests_can_be_typed_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where the folder's name has a space."""
+    (tmp_path / "my runs").mkdir()
+    monkeypatch.chdir(tmp_path / "my runs")
+    Path("long.py").write_text("def program(x):\n" + "    x = x + 1\n" * 60 + "    return x\n")
+    small = ["--generations", "1", "--population", "2", "--seed", "1"]
+
+    assert run(["evolve", "long.py", "--evaluator", "../judge.py", *small]) == 0
+
+    command = capsys.readouterr().out.rpartition("more lines: ")[2].splitlines()[0]
+    assert run(shlex.split(command)[1:]) == 0
