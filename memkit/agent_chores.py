@@ -80,7 +80,8 @@ class ConsolidationChore:
         }
         told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         return Outcome(
-            f"Memory can be consolidated ({told}): memkit memory consolidate --user {shell_word(self.user)}", pending=True
+            f"Memory can be consolidated ({told}): memkit memory consolidate --user {shell_word(self.user)}",
+            pending=True,
         )
 
 

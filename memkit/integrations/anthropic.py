@@ -23,7 +23,7 @@ from memkit.errors import MemkitError, MissingExtra
 from memkit.integrations.interface import Plug, draft_of, text_of, value_of
 from memkit.library import Place, Store, twin
 from memkit.runtime.memory.archive.keeping import KeptDocument
-from memkit.runtime.memory.record.lines import ArchiveError
+from memkit.runtime.memory.record.lines import ArchiveError, Refused
 from memkit.runtime.memory.record.record import Record, item_of
 
 try:
@@ -145,6 +145,14 @@ class Memories:
         for id in old:
             if id not in kept:
                 self.plug.forget(self.user, id)
+
+
+class RefusedFile(ToolError, Refused):
+    """Report a refused write to the model as the client's own tools do, and to the host with its ``reasons``."""
+
+    def __init__(self, refused: Refused) -> None:
+        Refused.__init__(self, refused.reasons)
+        self.content = str(refused)
 
 
 class MemkitMemoryTool(BetaAbstractMemoryTool):
@@ -289,6 +297,8 @@ class MemkitMemoryTool(BetaAbstractMemoryTool):
         with self.plug.writing():
             try:
                 change()
+            except Refused as error:
+                raise RefusedFile(error) from error
             except (ArchiveError, MemkitError) as error:
                 raise ToolError(str(error)) from error
 
