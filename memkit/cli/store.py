@@ -248,6 +248,8 @@ def fsck(
     what = "1 record" if report.records == 1 else f"{report.records} records"
     fixed = "1 problem" if len(report.fixed) == 1 else f"{len(report.fixed)} problems"
     lines.append(f"{what}, {fixed} fixed, {len(report.problems)} remain{'s' * (len(report.problems) == 1)}.")
+    if not fix and {one.code for one in report.problems} & {"tampered", "missing"}:
+        lines.append(SETTLED)
     findings = [
         *(_finding(problem, "info" if fixed else "error") for problem, fixed in told),
         *(_finding(warning, "info" if warning.code in NOTES else "warning") for warning in report.warnings),
@@ -257,6 +259,10 @@ def fsck(
     front.answer(data, lines, ok=not report.problems, diagnostics=findings, signs=True)
 
 
+SETTLED = (
+    "'memkit fsck --fix' restores the lines that git has and removes what nobody wrote; 'memkit fsck --accept' adopts "
+    "what was changed as your own word."
+)
 NOTES = ("unlinked", "reordered", "moved_back", "new_writer", "uncommitted")
 """Remarks about the chains that are not faults."""
 

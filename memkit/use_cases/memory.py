@@ -11,6 +11,7 @@ from memkit.runtime.memory.interface import Decision, StoredRecord, Tombstone
 from memkit.runtime.memory.record.record import Draft, Record, replaced_by
 
 if TYPE_CHECKING:
+    from memkit.runtime.memory.archive.reader import ArchiveReader
     from memkit.runtime.memory.lifecycle.questions import Resolution
     from memkit.runtime.memory.lifecycle.revocation import Revocation, RevokedSource
     from memkit.runtime.memory.record.events import Event
@@ -215,6 +216,8 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
     """
     archive = workspace.archive
     stored = archive.get(id, user_id=user)
+    if op == "approve":
+        _require_approvable(archive, id, stored, user)
     if stored is None:
         proposal = archive.proposal(id, user_id=user) if op in OF_CORE else None
         if proposal is not None:
@@ -237,6 +240,16 @@ def mark_entry(workspace: Workspace, op: str, id: str, *, user: str | None = Non
         marked.status, marked.record.confidence, trust=marked.record.trust, taint=marked.record.taint, proposal=waits,
         revived=tuple(one.record.id for one in replaced if one and one.status == "live"),
     )  # fmt: skip
+
+
+def _require_approvable(archive: ArchiveReader, id: str, stored: StoredRecord | None, user: str | None) -> None:
+    """Raise ``NegativeAnswer`` if nobody here can vouch for a line, or if that would not release it."""
+    from memkit.use_cases.recall import WITHHELD
+
+    if stored is not None and stored.withheld:
+        raise NegativeAnswer(f"{id} stays held back. {WITHHELD}")
+    if archive.is_unreadable(id, user_id=user):
+        raise NegativeAnswer(f"{id} is sealed, and its key is not here: 'memkit key import FILE', then read it first.")
 
 
 def _mark_proposal(workspace: Workspace, op: str, proposal: Event, reason: str) -> MemoryStanding:

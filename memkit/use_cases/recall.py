@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memkit.runtime.memory.record.record import Record
     from memkit.workspace import Workspace
 
+WITHHELD = "A line about it is withheld, because it was changed or forged. 'memkit fsck' names it, and settles that."
 MOST_REPLACED = 20
 """The most records listed that one text would replace."""
 
@@ -174,10 +175,14 @@ def why_it_waits(
 
 
 def why_record_waits(stored: StoredRecord) -> list[dict[str, str]]:
-    """Return why a record waits for a person; empty if it does not, or cannot be read here."""
+    """Return why a record waits for a person; empty if it does not, or if only its sealed text says so."""
     record = stored.record
-    if stored.status != "quarantined" or record.is_sealed:
+    if stored.withheld:
+        return [{"code": "tampered", "message": WITHHELD}]
+    if stored.status != "quarantined":
         return []
+    if record.is_sealed:
+        return why_it_waits((), record.taint)
     return why_it_waits((record.text, *record.tags), record.taint, is_inferred=record.source == "inferred")
 
 

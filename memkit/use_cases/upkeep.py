@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memkit.errors import EnvironmentFault, NotTrusted, UsageError
 from memkit.llm.summaries import Concluding, Retelling
-from memkit.runtime.host.terminal import counted
+from memkit.runtime.host.terminal import counted, one_line
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.archive.reader import NOBODY
+from memkit.runtime.memory.gate.secrets import mask
 from memkit.runtime.memory.interface import Decision, ShardProblem
 from memkit.runtime.memory.lifecycle.consolidation import Consolidated
 from memkit.runtime.memory.lifecycle.forgetting import Due
@@ -22,7 +23,7 @@ from memkit.runtime.memory.lifecycle.reflection import Reflected
 from memkit.runtime.memory.log.clone import CACHE, MACHINE, cache_folder
 from memkit.runtime.memory.log.log import MemoryLog, shard_writer
 from memkit.runtime.memory.log.shards import branch_mark
-from memkit.runtime.memory.record.lines import ArchiveError, parse_duration, seconds_before
+from memkit.runtime.memory.record.lines import ArchiveError, InvalidRecord, decode_line, parse_duration, seconds_before
 from memkit.runtime.memory.record.record import CHANGEABLE, Draft
 from memkit.runtime.memory.tiers.recall import RecallMemory
 from memkit.runtime.memory.tiers.sessions import drop_old_sessions
@@ -500,7 +501,8 @@ def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem
     problems = archive.chain_problems()
     if not problems:
         return Acceptance()
-    confirm(problems)
+    said = dict(_withheld_words(archive))
+    confirm([one._replace(message=one.message + said.get((one.path, one.line), "")) for one in problems])
     done = _put_back(workspace)
     _repaired(workspace)
     gone = sum(one.code == "missing" for one in archive.chain_problems())
@@ -520,6 +522,18 @@ def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem
     workspace.audit.append({"event": "accept", "actor": "person", "ids": accepted, "reason": f"{gone} taken for gone"})
     workspace.commit_memory(force=True, added=0, subject=f"Accept what was changed: {ids}")
     return Acceptance(tuple(accepted), tuple(left), gone)
+
+
+def _withheld_words(archive: ArchivalStore) -> Iterator[tuple[tuple[str, int], str]]:
+    """Yield the place of each withheld line and what it says, so that nobody adopts it unseen."""
+    for line in archive.tampered():
+        with suppress(InvalidRecord, IndexError):
+            data = decode_line(archive.log.read(line.shard).split(b"\n")[line.number - 1])
+            what, fields = f"{data['op']} of " if "op" in data else "", data.get("fields")
+            about = archive.get(str(data["target"])) if what else None
+            edited = fields.get("text") if isinstance(fields, Mapping) else None
+            words = about.text if about else edited or data.get("text") or data.get("target") or "[sealed]"
+            yield (f"archive/{line.shard}", line.number), f" It says: {what}“{one_line(mask(str(words)), 100)}”."
 
 
 def _taken_over(workspace: Workspace, one: PutBack) -> str:

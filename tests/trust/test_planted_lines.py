@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from foreign_store import Ask, commit, git
 
+from memkit.cli.main import run
 from memkit.runtime.memory.log.log import linked
 from memkit.runtime.memory.record.lines import encode_data
 from memkit.workspace import open_workspace
@@ -280,6 +281,54 @@ def test_a_target_written_otherwise_is_the_same_thing(clone: Clone) -> None:
     assert [one["id"] for one in clone("memory", "list", "--open")["waiting"]] == ["0a"]
     with open_workspace(clone.path) as workspace:
         assert workspace.archive.consent("ada") is False
+
+
+def test_what_a_line_in_our_shard_holds_back_is_said_with_the_way_out(
+    clone: Clone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Approving the record is no way; what the line says is shown before anybody makes it their own word."""
+    tea = clone("memory", "add", "Ada drinks tea")["id"]
+    commit(clone.path, "Remember")
+    clone.plant(event("0a", "reject", tea), writer=clone.writer)
+    before = clone.shard(clone.writer).read_text()
+
+    (waiting,) = clone("memory", "list", "--open")["waiting"]
+    refused = clone.ask("memory", "approve", tea, "--store", str(clone.path), code=1)
+    assert run(["fsck", "--store", str(clone.path)]) == 1
+    checked = capsys.readouterr().out
+    assert run(["fsck", "--accept", "--store", str(clone.path)]) == 2  # nobody can be asked
+    asked = capsys.readouterr().err
+
+    assert (waiting["id"], [one["code"] for one in waiting["waits"]]) == (tea, ["tampered"])
+    assert all("memkit fsck" in said for said in (waiting["waits"][0]["message"], str(refused["diagnostics"])))
+    assert clone.shard(clone.writer).read_text() == before
+    assert "memkit fsck --fix" in checked and "memkit fsck --accept" in checked
+    assert "It says: reject of “Ada drinks tea”" in asked
+    clone.ask("fsck", "--fix", "--store", str(clone.path))
+    assert clone.live() == {"Ada rows": ["writer"], "Ada drinks tea": []}
+
+
+def test_nobody_vouches_for_what_they_cannot_read(clone: Clone) -> None:
+    """What is sealed with a key that is elsewhere waits, is said to, and is approved only where it can be read."""
+    tea = clone("memory", "add", "Ada drinks tea")["id"]
+    clone("core", "set", "human", "Her name is Ada.")
+    sealed = record("0a", "", supersedes=tea), event("0b", "update", tea), event("0c", "core", "core/human")
+    for line in sealed:
+        del line["fields" if "op" in line else "text"]
+    clone.plant(*({**line, "sealed": "bm90aGluZw"} for line in sealed))
+
+    waiting = clone("memory", "list", "--open")["waiting"]
+    assert [(one["id"], [why["code"] for why in one["waits"]]) for one in waiting] == [
+        (id, ["tainted"]) for id in ("0a", "0b", "0c")
+    ]
+    for one in waiting:
+        refused = clone.ask("memory", "approve", one["id"], "--store", str(clone.path), code=1)
+        assert "memkit key import" in refused["diagnostics"][0]["message"]
+    assert clone("core", "show")["sections"]["human"] == "Her name is Ada."
+    for one in waiting:
+        clone("memory", "reject", one["id"])
+    assert clone.live() == {"Ada rows": ["writer"], "Ada drinks tea": []}
+    assert "waiting" not in clone("memory", "list", "--open")
 
 
 HOSTILE: list[dict[str, object]] = [

@@ -228,6 +228,8 @@ class StoredRecord(NamedTuple):
     """Since when a superseded record is no longer true: the beginning of its successor."""
     superseded_by: str | None = None
     """The id of the record that replaced it."""
+    withheld: bool = False
+    """Whether it is quarantined because a line about it, which may have closed it, is withheld."""
 
     @property
     def id(self) -> str:

@@ -105,6 +105,39 @@ def test_what_a_stranger_does_to_our_record_waits_until_a_person_approves_it_or_
         assert clones.ours.waiting() == []
 
 
+def test_what_strangers_wrote_counts_as_little_where_an_export_is_restored(clones: Clones, tmp_path: Path) -> None:
+    """Whoever restores it writes all of it: nothing is cleaner there, what waits here waits, and is approved there."""
+    ids = [put(clones.ours, text) for text in ("Ada lives in Porto", "Ada has a cat", "Ada sails", "Ada rows")]
+    theirs = put(clones.theirs, "Ada drinks rum")
+    clones.theirs.mark("approve", theirs, PERSON)
+    clones.ours.edit_core("ada", "human", "Her name is Ada.", PERSON)
+    clones.theirs.edit_core("ada", "human", "Her name is Eve.", PERSON)
+    for id, deed in zip(ids, ("supersede", "reject", "update", "forget"), strict=True):
+        DEEDS[deed](clones.theirs, id)
+    forgotten = clones.ours.waiting()[-1].id
+    clones.ours.mark("approve", forgotten, PERSON)
+
+    other = ArchivalStore(tmp_path / "other")
+    list(other.restore("ada", map(json.loads, clones.ours.export("ada")), PERSON))
+
+    for _ in range(2):
+        assert (
+            live(other) == live(clones.ours) == {"Ada lives in Porto", "Ada has a cat", "Ada sails", "Ada drinks rum"}
+        )
+        assert {one.text: one.taint for one in other.records(user_id="ada") if one.taint} == {
+            "Ada drinks rum": ("writer:mallory",)
+        }
+        assert other.core_sections("ada") == {"human": "Her name is Ada."}
+        assert [one.id for one in other.waiting()] == [one.id for one in clones.ours.waiting()]
+        other.rebuild()
+    for store in (other, clones.ours):
+        for one in store.waiting():
+            store.mark("approve", one.id, PERSON)
+    assert live(other) == live(clones.ours)
+    assert [other.get(id).status for id in ids] == [clones.ours.get(id).status for id in ids]
+    other.close()
+
+
 @pytest.mark.parametrize("deed", ["confirm", "contradict"])
 def test_a_stranger_moves_no_confidence_of_ours_and_nobody_is_asked_about_it(clones: Clones, deed: str) -> None:
     """It is in the record's history and has no effect, however often it is said."""

@@ -35,7 +35,7 @@ from ..interface import (
 from ..log.clone import cache_folder, lock_file, require_private, state_folder
 from ..log.log import Log, Observe
 from ..log.shards import is_locked
-from ..record.lines import JSON, RecordNotFound, StoreClosed, parse_time, seconds_before, to_text, utc_now
+from ..record.lines import JSON, RecordNotFound, StoreClosed, is_sealed, parse_time, seconds_before, to_text, utc_now
 from ..record.record import SHARED, Record, is_for, is_valid, told_when, union, user_corpus, was_true
 
 if TYPE_CHECKING:
@@ -188,7 +188,13 @@ class ArchiveReader:
             if folded is None:
                 return None
             return StoredRecord(
-                folded.record, folded.status, folded.history, folded.closed_at, folded.ended, folded.superseded_by
+                folded.record,
+                folded.status,
+                folded.history,
+                folded.closed_at,
+                folded.ended,
+                folded.superseded_by,
+                folded.withheld,
             )
 
     def ids_beginning(self, beginning: str, *, user_id: str | None = None, most: int = 5) -> list[str]:
@@ -393,6 +399,13 @@ class ArchiveReader:
             name = self._index.corpus_holding(id, user_id)
             event = self._index.corpus(name).event(id) if name else None
         return event if event is not None and is_proposal(event) else None
+
+    def is_unreadable(self, id: str, *, user_id: str | None = None) -> bool:
+        """Return whether a record or an event is sealed with a key that is elsewhere."""
+        with self._reading(user_id):
+            name = self._index.corpus_holding(id, user_id)
+            line = self._index.corpus(name).line(id) if name else None
+        return line is not None and is_sealed(json.loads(line))
 
     def tainted_by(self, origin: str, *, user_id: str | None = None) -> list[Record]:
         """Return the live records that come from one origin or may have been steered by it."""

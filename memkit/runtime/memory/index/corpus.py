@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..record.lines import JSON
+from ..record.lines import JSON, encode_data, is_sealed
 from ..record.record import CORE, Record, kind_of, told_when
 from ..words.text import TOKENS_VERSION
 from .catalogue import VECTORS, Database
@@ -107,9 +107,10 @@ OWN_TABLES = (
     "documents", "pieces",
 )  # fmt: skip
 FEW_OF_A_TYPE = 200
-EVENTS_IN_ORDER = """
-SELECT line FROM (
-    SELECT line, about, writer, place, max(_moment(line)) OVER (
+RECORDS_IN_ORDER = f"SELECT written, writer, {BY_US}, status='quarantined' FROM records ORDER BY id"
+EVENTS_IN_ORDER = f"""
+SELECT line, writer, {BY_US}, held OR op IN ('core', 'approve') FROM (
+    SELECT line, about, writer, place, op, held, max(_moment(line)) OVER (
         PARTITION BY about, writer, json_extract(line, '$.user_id') ORDER BY place) AS moment
     FROM (
         SELECT said.*, CASE
@@ -444,12 +445,13 @@ class CorpusIndex:
         """Yield every record and then every event as written, in an order that survives reading them back.
 
         Records are ordered by id. Events are grouped by target, in the order in which they are folded: written one
-        after the other by one writer, they are folded in this order again.
+        after the other by one writer, they are folded in this order again. What strangers wrote is tainted by them,
+        and waits if it waits here, or if it says elsewhere what it may not say here: it would be that writer's word.
         """
-        for (line,) in self.sql.execute("SELECT written FROM records ORDER BY id"):
-            yield line
-        for (line,) in self.sql.execute(EVENTS_IN_ORDER):
-            yield line
+        for line, writer, is_ours, waits in self.sql.execute(RECORDS_IN_ORDER):
+            yield line if is_ours else _tainted_by(writer, line, waits=waits)
+        for line, writer, is_ours, waits in self.sql.execute(EVENTS_IN_ORDER):
+            yield _tainted_by(writer, line, waits=waits) if waits and not is_ours else line
 
     def session_writes(self, session_id: str, user_id: str) -> int:
         """Return how many records of a user agents inferred in a session."""
@@ -548,6 +550,17 @@ class CorpusIndex:
             return ""
         row = self.sql.execute("SELECT format FROM corpus").fetchone()
         return str(row[0]) if row else ""
+
+
+def _tainted_by(writer: str, line: str, *, waits: bool) -> str:
+    """Return a line as tainted by its writer; one sealed with a key that is elsewhere cannot be changed."""
+    data = json.loads(line)
+    if is_sealed(data):
+        return line
+    said = data.setdefault("fields", {}) if "op" in data else data
+    said["taint"] = [*said.get("taint", ()), f"writer:{writer}"]
+    said |= {"trust": "quarantined"} if waits else {}
+    return encode_data(data)
 
 
 def _told(line: str, id: str) -> str:

@@ -74,7 +74,7 @@ def state_of(sql: sqlite3.Connection, record: Record) -> tuple[Folded, list[Reco
     (bars,) = sql.execute(HELD, {"id": record.id}).fetchone()
     if bars is not None and state.status == "live":
         held = with_fields(state.record, {"trust": "quarantined"})
-        state = state._replace(record=held, status="quarantined", tombstone=bool(bars))
+        state = state._replace(record=held, status="quarantined", tombstone=bool(bars), withheld=True)
     if state.status in ("live", "superseded") and is_held_back(sql, record):
         writers = [f"writer:{writer}" for (writer,) in sql.execute(STRANGE_WRITER, (record.id,))]
         taint = union(state.record.taint, writers)

@@ -141,6 +141,8 @@ class Folded(NamedTuple):
     """Since when a superseded record is no longer true: the beginning of its successor."""
     superseded_by: str | None = None
     """The id of the record that replaced it."""
+    withheld: bool = False
+    """Whether it is quarantined because a line about it is withheld, which may have closed it."""
 
 
 def located(row: tuple[str, str, str, int]) -> Located:
