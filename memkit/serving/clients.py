@@ -231,14 +231,16 @@ def _toml_changed(text: str, key: str, entry: Mapping[str, Any] | None) -> str |
     own = [place for place in heads if ours.match(lines[place])]
     block = [] if entry is None else [f"[{key}.{NAME}]\n", *(f"{name} = {_toml(one)}\n" for name, one in entry.items())]
     if not own:
-        gap = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
+        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
         return text + gap + "".join(block)
     kept = list(lines)
     for place in reversed(own):
         end = next((head for head in heads if head > place), len(lines))
         while end > place + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
             end -= 1  # comments above the next table belong to it
-        kept[place:end] = block if place == own[0] else []
+        new = block if place == own[0] else []
+        before = place - 1 if not new and place and not lines[place - 1].strip() else place  # the blank line above it
+        kept[before:end] = new
     return "".join(kept)
 
 
