@@ -188,6 +188,15 @@ def test_what_would_run_is_noted_and_fails_nothing(put: Put, codes: Codes, store
     assert run(["lint", "--store", str(store)]) == 1
 
 
+@pytest.mark.parametrize("name", ["outbox", "archival_memory_insert"])
+def test_a_tool_of_a_name_that_is_taken_is_found(put: Put, codes: Codes, name: str) -> None:
+    """By another tool or one of memory: no agent starts with both."""
+    tools = "".join(f"- {{name: {one}, description: Keeps, run: [tee, o]}}\n" for one in ("outbox", "other", name))
+    put("memkit.yaml", f"name: test\nformat: 2\ntools:\n{tools}")
+
+    assert [code for code in codes() if code != "MKY018"] == ["MKY013"]
+
+
 def test_a_package_beside_a_skill_is_linted_whole(store: Path, put: Put, codes: Codes) -> None:
     """A link that leaves it, a flow over two files and a binary are found; a folder of no skill is none of that."""
     put("skills/walk.yaml", SKILL)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from memkit.errors import StoreFault
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
+from memkit.runtime.memory.tiers.tools import MEMORY_TOOL_NAMES
 from memkit.skills.skill import skill_findings
 from memkit.store.allowances import CHOICES, Allowance, check_allowance, choice_allowance, tool_allowance
 from memkit.store.config import FORMAT, flat, is_shipped
@@ -58,11 +59,18 @@ _SETTINGS = SchemaCodes("MKY013", "MKY013", "MKY014")
 
 
 def settings(file: Checked) -> Iterator[Finding]:
-    """Yield entries of memkit.yaml that are not settings; raise ``StoreFault`` if a newer memkit wrote it."""
+    """Yield what is invalid in memkit.yaml; raise ``StoreFault`` if a newer memkit wrote it."""
     data = file.document.data
     if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
         raise StoreFault(f"{file.source.path} has format {data['format']}, newer than {FORMAT}. Upgrade memkit-agent.")
-    yield from against_schema(check(data, load_schema("memkit")), file, _SETTINGS)
+    found = check(data, load_schema("memkit"))
+    yield from against_schema(found, file, _SETTINGS)
+    taken = set(MEMORY_TOOL_NAMES)
+    for number, tool in enumerate(() if found else data.get("tools") or ()):
+        if tool["name"] in taken:
+            message = f"Two tools are named {tool['name']!r}, so no agent starts. Rename this one."
+            yield file.found("MKY013", message, ("tools", number, "name"))
+        taken.add(tool["name"])
 
 
 def as_written(file: Checked) -> Iterator[Finding]:
@@ -254,7 +262,7 @@ RULES = (
         "MKY013",
         "invalid-setting",
         "A value in memkit.yaml is invalid.",
-        "No command runs on a store whose settings do not load.",
+        "No command runs on a store whose settings do not load, and no agent starts with two tools of one name.",
         "name: test\ncontext: {max_tokens: many}\n",
         "name: test\ncontext: {max_tokens: 8000}\n",
         "memkit.yaml",
