@@ -224,7 +224,7 @@ def _asking(
 
     if shelf is None:
         return Consultation(AskedModel(model), keep=keep)
-    name = " ".join(filter(None, [help.provider, help.model]))
+    name = " ".join(filter(None, [help.provider, help.model or getattr(model, "name", None)]))
     log = GapLog(shelf.gaps, domain, name, lambda: datetime.now(UTC))
     return Consultation(AskedModel(model), gaps=log, objection=shelf.objection, keep=keep)
 

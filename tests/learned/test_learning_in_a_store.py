@@ -154,6 +154,19 @@ def test_a_gap_that_stayed_open_is_not_put_to_the_same_model_again(parcels: Path
     assert ask(*TASK, "--provider", "scripted:other.yaml")[0] == 0
 
 
+def test_another_model_of_the_settings_is_asked(
+    parcels: Path, model_server: Callable[..., FakeServer], ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only one that is named on the command line."""
+    Path("memkit.yaml").write_text("name: test\nprovider: openai\nmodel: small\n")
+    model_server("chat", [json.dumps({"subtasks": [f"fly {place}"]}) for place in ("shop", "home", "away")])
+    ask(*TASK, "--provider", "openai")
+    monkeypatch.setenv("MEMKIT_MODEL", "large")
+    model_server("chat", [json.dumps(GOOD)])
+
+    assert ask(*TASK, "--provider", "openai")[0] == 0
+
+
 def test_tries_go_on_where_an_earlier_process_stopped(parcels: Path, ask: Ask) -> None:
     """One refused proposal leaves two tries, and its reason is part of the next question."""
     ask(*TASK, "--provider", script({"subtasks": ["fly shop"]}))
