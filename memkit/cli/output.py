@@ -276,7 +276,9 @@ def agrees(trust: Trust, demands: Demands) -> bool:
 
 def _question(trust: Trust, demands: Demands) -> str:
     changed = trust.changed(demands)
-    what = listed(demands, MOST_SHOWN, WIDEST) or ["  bring what other clones wrote into its memory before the model"]
+    what = listed(demands, MOST_SHOWN, WIDEST)
+    if not trust.was_made_here():
+        what += ["  bring what other clones wrote into its memory before the model, and carry out what of it waits"]
     lines = [f"Once you trust it, the store in {one_line(str(trust.root))} may:", *what]
     files = sum(name.startswith("file ") for name in demands.parts)
     used = f", or to the {counted(files, 'file')} of it that this could use," if files else ""

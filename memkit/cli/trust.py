@@ -14,7 +14,7 @@ from memkit.store.layout import find_store
 from memkit.store.trust import Trust
 
 STRANGERS = "Other clones wrote into this memory: recall leaves that out, and a search marks it, until 'memkit trust'."
-_WRITTEN = "Trusted: what other clones wrote into this memory is now recalled."
+_WRITTEN = "Trusted: what other clones wrote into this memory is now recalled, and what of it waited takes effect."
 _NOTHING = "This store names nothing to run or to ask, so there is nothing to allow."
 
 
@@ -49,12 +49,10 @@ def trust(front: Front, yes: bool, show: bool, digest: str | None, revoke: bool)
     if demands.allows or has_strangers:
         _confirm(front, trust, demands, is_answered=yes or digest is not None)
         trust.give(demands)
-    told = (
-        f"Trusted: {counted(len(demands.allows), 'thing')}. You will be asked again after any change to it."
-        if demands.allows
-        else _NOTHING
-    )
-    front.answer(_data(demands, trusted=True), _WRITTEN if has_strangers and not demands.allows else told)
+    things = counted(len(demands.allows), "thing")
+    told = [f"Trusted: {things}. You will be asked again after any change to it."] if demands.allows else []
+    told += [_WRITTEN] if has_strangers else []
+    front.answer(_data(demands, trusted=True), told or _NOTHING)
 
 
 def _has_strangers(front: Front, trust: Trust) -> bool:

@@ -45,15 +45,16 @@ class Trust:
         demands = demands or self.demands()
         return not demands.allows or self._is_given(demands)
 
-    def _is_given(self, demands: Demands) -> bool:
-        """Return whether a person trusted exactly these demands."""
+    def _is_given(self, demands: Demands, *, to_writers: bool = False) -> bool:
+        """Return whether a person trusted exactly these demands, and also the writers of the memory."""
+        given = [kept.get("writers", True) for kept in self._kept() if kept["digest"] == demands.digest]
         named = os.environ.get(VARIABLE, "").strip().lower()
-        return named == demands.digest or any(kept["digest"] == demands.digest for kept in self._kept())
+        return named == demands.digest or (any(given) if to_writers else bool(given))
 
     def vouches(self) -> bool:
         """Return whether others' writes in the store are trusted with it: a person trusted it, or made it here."""
         demands = self.demands()
-        return self.holds(demands) and (self.was_made_here() or self._is_given(demands))
+        return self.holds(demands) and (self.was_made_here() or self._is_given(demands, to_writers=True))
 
     def was_made_here(self) -> bool:
         """Return whether this clone began the memory, and git did not clone the store."""
@@ -110,8 +111,10 @@ class Trust:
         before, now = last["parts"], demands.parts
         return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
 
-    def give(self, demands: Demands) -> None:
+    def give(self, demands: Demands, *, to_writers: bool = True) -> None:
         """Record a person's trust in exactly these demands; an earlier decision about this store is replaced.
+
+        Without ``to_writers`` it says nothing about what other clones wrote into the memory.
 
         Raises:
             EnvironmentFault: It cannot be stored.
@@ -123,7 +126,10 @@ class Trust:
                 f"{VARIABLE}={demands.digest}"
             )
         kept = demands.with_keys_in_use()
-        data = {"root": str(self.root), "folder": self._folder(), "digest": kept.digest, "parts": kept.parts}
+        data = {
+            "root": str(self.root), "folder": self._folder(), "digest": kept.digest, "parts": kept.parts,
+            "writers": to_writers,
+        }  # fmt: skip
         try:
             if demands.key_id is not None:
                 allow_keys(self.root, demands.key_id)
@@ -152,13 +158,13 @@ class Trust:
 
         If the trust cannot be recorded the change stands all the same, and is reported through ``tell``.
         """
-        before = self.demands()
+        before, vouches = self.demands(), self.vouches()
         was_trusted = self.holds(before)
         yield
         after = self.demands()
         if was_trusted and after.allows and after.digest != before.digest and _only_settings(before, after):
             try:
-                self.give(after)
+                self.give(after, to_writers=vouches)
             except EnvironmentFault as error:
                 tell(str(error))
 

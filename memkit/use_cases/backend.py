@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from memkit.errors import EnvironmentFault, StoreFault, UsageError
+from memkit.errors import EnvironmentFault, NotTrusted, StoreFault, UsageError
 from memkit.runtime.backends.interface import ARCHIVES, WORKING, BackendAddress, address
 from memkit.runtime.host.terminal import counted
 from memkit.runtime.memory.log.clone import lock_file, make_private, state_folder
@@ -159,6 +159,7 @@ def move_archive(
 
     Raises:
         UsageError: The memory is there already, or it is not an address.
+        NotTrusted: Other clones wrote into the memory, and nobody here trusted them.
         StoreFault: The archive is damaged, or other memory is there.
         BackendAway: A server cannot be reached.
     """
@@ -176,6 +177,8 @@ def move_archive(
     if problems := workspace.archive.line_problems():
         first = problems[0]
         raise StoreFault(f"{first.path}:{first.line}: {first.code}: repair the archive first, with 'memkit fsck'.")
+    if workspace.has_strangers():
+        raise NotTrusted(STRANGERS, workspace.trust, workspace.trust.demands())
     source, other = workspace.archive.log, workspace.log_at(to)
     try:
         _require_room(workspace, source, other)
@@ -188,6 +191,12 @@ def move_archive(
     finally:
         other.close()
     return Move(origin.shown, target.shown, brought.records, len(brought.users), verified=True)
+
+
+STRANGERS = (
+    "Other clones wrote into this memory, and nobody here trusted them. On a server everything counts that was "
+    "written: look at 'memkit memory list --open', and allow it with 'memkit trust'."
+)
 
 
 def _left_behind(workspace: Workspace, origin: BackendAddress) -> Log | None:

@@ -331,6 +331,34 @@ def test_nobody_vouches_for_what_they_cannot_read(clone: Clone) -> None:
     assert "waiting" not in clone("memory", "list", "--open")
 
 
+def test_a_person_who_chooses_a_model_vouches_for_nobody(clone: Clone) -> None:
+    """The choice is trusted as one's own; what strangers wrote and did waits for ``memkit trust`` all the same."""
+    tea = clone("memory", "add", "Ada drinks tea")["id"]
+    clone.plant(event("0a", "reject", tea))
+    for provider in ("anthropic", "openai"):
+        clone.ask("config", "set", "provider", provider, "--store", str(clone.path))
+
+        assert clone.live() == {"Ada rows": ["writer"], "Ada drinks tea": []}
+        with open_workspace(clone.path) as workspace:
+            assert workspace.trust.holds()
+    clone.ask("trust", "--show", "--store", str(clone.path), code=1)
+
+    clone.ask("trust", "--yes", "--store", str(clone.path))
+    assert clone.live() == {"Ada rows": []}
+    clone.ask("config", "set", "provider", "anthropic", "--store", str(clone.path))
+    assert clone.live() == {"Ada rows": []}
+
+
+def test_memory_of_strangers_moves_to_no_server(clone: Clone) -> None:
+    """There it would count: whoever writes to a server was let in."""
+    clone("memory", "add", "Ada drinks tea")
+
+    moving = ("backend", "move", "--to", "postgresql://u@127.0.0.1:1/x", "--yes", "--store", str(clone.path))
+    refused = clone.ask(*moving, code=3)
+
+    assert "'memkit trust'" in refused["diagnostics"][0]["message"]
+
+
 HOSTILE: list[dict[str, object]] = [
     {"number": "x"}, {"number": 10**30}, {"number": None}, {"number": 1.5}, {"pieces": "x"}, {"pieces": 2, "piece": []},
     {"value": {"a": 1}}, {"record": ["x"]}, {"of": 7}, {"until": "soon"}, {"kept_at": "soon"}, {"more": "\ud800"},
