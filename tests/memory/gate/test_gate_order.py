@@ -30,6 +30,7 @@ def codes(judgement: Judgement) -> list[str]:
         ("", "empty"),
         (" \n\t ", "empty"),
         ("\u200b\u2060", "empty"),
+        ("\x00\x1b \x7f", "empty"),
         ("x" * (MAX_TEXT_BYTES + 1), "too_long"),
         ("é" * (MAX_TEXT_BYTES // 2 + 1), "too_long"),
         ("half \ud800 a pair", "schema"),

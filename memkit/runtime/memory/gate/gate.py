@@ -453,7 +453,7 @@ def form_problems(draft: Draft) -> Iterator[Reason]:
         yield Reason(
             "too_long", f"A record may have at most {MAX_TEXT_BYTES:,} bytes. Split the text or store a summary."
         )
-    elif not plain(draft.text):
+    elif not any(map(str.isprintable, plain(draft.text).replace(" ", ""))):
         yield Reason("empty", "An empty text cannot be recalled. Give it some words.")
     if absent := [key for key in NEEDED if getattr(draft, key) is None]:
         yield Reason("schema", f"A record needs {', '.join(absent)}.")
