@@ -288,6 +288,15 @@ def test_a_refused_line_is_named_by_file_and_number(memkit: Memkit, lines: Lines
     assert (refused["path"], refused["line"]) == (path, 2)
 
 
+def test_a_successor_of_nothing_is_refused_for_that_alone(memkit: Memkit, lines: Lines) -> None:
+    """That what an import supersedes waits for a person is no longer true of what is refused."""
+    path = lines({"text": "Ada sails", "user_id": "ada", "supersedes": "01M8ZZZZZZZZZZZZZZZZZZZZZZ"})
+
+    (refused,) = memkit("memory", "import", path, code=1)["data"]["refused"]
+
+    assert [reason["code"] for reason in refused["reasons"]] == ["schema"]
+
+
 def test_a_dry_run_says_what_would_be_and_keeps_nothing(memkit: Memkit, lines: Lines, store: Path) -> None:
     """Also duplicates within the file are seen, and no copy stays behind."""
     memkit("memory", "add", "Ada sails", "--user", "ada")

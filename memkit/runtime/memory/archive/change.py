@@ -113,7 +113,7 @@ class ArchiveChange:
             record = self._record(draft, origin, judgement)
             self._write(record.to_data(), record)
         except InvalidRecord as error:
-            return self.decided(origin, "refused", None, (*judgement.reasons, Reason("schema", str(error))))
+            return self.decided(origin, "refused", None, (Reason("schema", str(error)),))
         for id in judgement.outweighs:
             self._give_way(self._live(id, origin.user_id), record.id, origin, "outweighed")
         gone = [record.supersedes, *judgement.outweighs]
