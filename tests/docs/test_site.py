@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
+import os
 import re
 import shutil
 import threading
@@ -107,9 +109,16 @@ class Silent(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site; a warning of Sphinx fails every test here."""
+    """Build the site once for all workers, the others wait for it; a warning of Sphinx fails every test here."""
     pytest.importorskip("sphinx")
-    return build(tmp_path_factory.mktemp("site"))
+    base = tmp_path_factory.getbasetemp()
+    out = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
+    out.mkdir(exist_ok=True)
+    with (out / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (out / "built").exists():
+            (out / "built").symlink_to(build(out))
+    return (out / "built").resolve()
 
 
 @pytest.fixture(scope="module")
