@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from memkit.cli.display import CODES, ListCell, ListRow, Meaning, Presentation, age, beginnings, columns_of, signed
 from memkit.cli.main import run
+from tests.forked import program
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -45,8 +47,25 @@ Screen = Callable[..., str]
 
 
 @pytest.fixture
-def told(store: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """Return a store whose user is set and of whom some things are remembered."""
+def told(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """Return a store whose user is set and of whom some things are remembered, as it was made for the first test.
+
+    It lies where it was made, with the same home, because a store elsewhere is another clone's.
+    """
+    base, home = tmp_path_factory.getbasetemp() / "told", Path(os.environ["HOME"])
+    if not (base / "home").exists():
+        shutil.copytree(request.getfixturevalue("store"), base / "store", symlinks=True)
+        tell(base / "store")
+        request.getfixturevalue("capsys").readouterr()
+        shutil.copytree(base / "store", base / "kept", symlinks=True)
+        shutil.copytree(home, base / "home", symlinks=True)
+    shutil.rmtree(base / "store")
+    shutil.copytree(base / "home", home, symlinks=True, dirs_exist_ok=True)
+    return shutil.copytree(base / "kept", base / "store", symlinks=True)
+
+
+def tell(store: Path) -> None:
+    """Set the user of a store and let some things be remembered."""
     for words in (
         ["config", "set", "user", "ada"],
         ["consent", "grant"],
@@ -57,8 +76,6 @@ def told(store: Path, capsys: pytest.CaptureFixture[str]) -> Path:
         ["chat", "--session", "01M8SESS1NAAAAAAAAAAAAAAAA", "-p", "I like window seats"],
     ):
         assert run([*words, "--store", str(store)]) == 0
-    capsys.readouterr()
-    return store
 
 
 @pytest.fixture
@@ -70,9 +87,8 @@ def screen(told: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
         monkeypatch.delenv("COLUMNS", raising=False)
-        monkeypatch.setenv("PYTHONPATH", str(ROOT))
         child = pexpect.spawn(
-            sys.executable, ["-m", "memkit", *words], cwd=str(told), dimensions=(24, columns), encoding="utf-8",
+            str(program()), list(words), cwd=str(told), dimensions=(24, columns), encoding="utf-8",
             timeout=600, env=dict(os.environ),  # readline, which pytest loads, tells children of another width
         )  # fmt: skip
         child.expect(pexpect.EOF)
@@ -86,9 +102,9 @@ def screen(told: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 def piped(store: Path, words: Sequence[str], environment: dict[str, str] | None = None) -> bytes:
     """Return what a pipe gets of a command."""
-    program = [sys.executable, "-m", "memkit", *words]
+    line = [program(), *words]
     done = subprocess.run(
-        program, cwd=store, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, check=False
+        line, cwd=store, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, check=False
     )
     return done.stdout
 
