@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -206,6 +207,29 @@ def test_the_meter_shows_each_tier(say: Say) -> None:
 def test_a_misspelt_command_is_told_apart(say: Say, typed: str, said: str, code: int) -> None:
     """What is meant is suggested, and what is typed is shown harmless; of what is not there the answer is no."""
     assert said in say(typed, code=code)
+
+
+def test_a_policy_that_is_new_since_the_last_turn_is_listed(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It will judge the next turn, so a look in between shows it."""
+
+    class Typed(io.StringIO):
+        def readline(self, size: int | None = -1) -> str:
+            if self.tell():
+                policy = (
+                    "name: no_mail\ndescription: d\nrule: No mail.\nenforcement: hard\nrationale: r\neffect: deny\n"
+                )
+                (store / "policies" / "no_mail.yaml").write_text(
+                    f"{policy}effect: deny\nmatch: {{tool: mail}}\n", encoding="utf-8"
+                )
+            return super().readline(size)
+
+    monkeypatch.setattr("sys.stdin", Typed("Hello!\n/policy\n"))
+
+    assert run(["chat", "--user", "ada", "--jsonl", "--store", str(store)]) == 0
+
+    assert "no_mail: No mail." in json.loads(capsys.readouterr().out.splitlines()[1])["data"]["message"]
 
 
 def test_a_policy_and_a_skill_can_be_looked_at(say: Say) -> None:

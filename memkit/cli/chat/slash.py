@@ -360,6 +360,7 @@ def skills_of(conversation: TerminalConversation) -> Iterable[tuple[str, str]]:
 def show_policy(conversation: TerminalConversation, argument: str) -> str:
     """Return the rules that judge every action, or one of them in full."""
     guard = conversation.workspace.live_guard
+    guard.begin_turn()  # as the next turn will
     rules = {rule.name: rule.rule for rule in guard.advice()}
     if guard.fault is not None:
         return f"The policies do not load, so every tool call is denied: {guard.fault}"
