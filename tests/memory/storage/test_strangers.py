@@ -138,6 +138,27 @@ def test_what_strangers_wrote_counts_as_little_where_an_export_is_restored(clone
     other.close()
 
 
+def test_a_merge_of_a_stranger_is_one_question_and_approved_as_one(clones: Clones) -> None:
+    """Approving it closes what it names, and nothing that another line adds to that; rejecting it leaves nothing."""
+    ids = [put(clones.ours, text) for text in ("Ada rows", "Ada sails", "Ada drinks tea")]
+    merged = clones.theirs.merge(ids[:2], PERSON, text="Ada rows and sails").id
+    clones.plant({"id": "0a", "op": "supersede", "target": ids[2], "at": LATER, "fields": {"by": merged}})
+
+    assert [one.id for one in clones.ours.waiting()] == [merged]
+    clones.ours.mark("approve", merged, PERSON)
+    for _ in range(2):
+        assert live(clones.ours) == {"Ada rows and sails", "Ada drinks tea"}
+        assert [clones.ours.get(id).status for id in ids] == ["superseded", "superseded", "live"]
+        assert [one.id for one in clones.ours.waiting()] == ["0a"]
+        clones.ours.rebuild()
+
+    mine = put(clones.ours, "Ada has a cat")
+    other = clones.theirs.merge([mine, put(clones.theirs, "Ada has a dog")], PERSON, text="Ada has pets").id
+    clones.ours.mark("reject", other, PERSON)
+    assert clones.ours.get(mine).status == "live"
+    assert [one.id for one in clones.ours.waiting()] == ["0a"]
+
+
 @pytest.mark.parametrize("deed", ["confirm", "contradict"])
 def test_a_stranger_moves_no_confidence_of_ours_and_nobody_is_asked_about_it(clones: Clones, deed: str) -> None:
     """It is in the record's history and has no effect, however often it is said."""

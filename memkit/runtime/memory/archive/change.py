@@ -153,7 +153,9 @@ class ArchiveChange:
             waiting = self.write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
             self._tell("quarantine", origin, [waiting, record_id], "tainted" if taint else "persons_word")
             return waiting
-        self.write_event(op, record_id, origin, reason=reason, scope=scope, fields=changes)
+        replacing = self.index.corpus(name).said_to_replace(stored.record) if op == "approve" and stored else ()
+        for id in (record_id, *replacing):
+            self.write_event(op, id, origin, reason=reason, scope=scope, fields=changes)
         self._tell(MARK_TOLD_AS.get(op, op), origin, [record_id], mask(reason))
         return None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.lines import JSON, encode_data, is_sealed
-from ..record.record import CORE, Record, kind_of, told_when
+from ..record.record import CORE, Record, kind_of, replaced_by, told_when
 from ..words.text import TOKENS_VERSION
 from .catalogue import VECTORS, Database
 from .chains import asked_in
@@ -78,11 +78,14 @@ WAITING = """SELECT line, writer, place, held FROM events AS said
                             WHERE meant.id=said.target AND (meant.held OR first.id IS NOT NULL))
              AND (op!='allow' OR target IN (SELECT id FROM records)) AND NOT EXISTS(
              SELECT 1 FROM events WHERE target=said.id AND op IN ('approve', 'reject', 'revoke') AND NOT held)
+             AND (op!='supersede' OR successor IS NULL OR NOT EXISTS(
+             SELECT 1 FROM records WHERE id=successor AND status IN ('quarantined', 'rejected') AND status!='live'))
              ORDER BY id"""
 """What a stranger's line only adds to or takes from a record's confidence is not worth a person's time.
 
-What a stranger approves, or rejects of what waits, waits itself.
+What a stranger approves, or rejects of what waits, waits itself. What a record replaces is asked about with the record.
 """
+REPLACING = "SELECT id, target FROM events WHERE successor=? AND op='supersede' AND held"
 WITHOUT_EFFECT = f"""SELECT id FROM events AS said WHERE held AND NOT EXISTS(
                      SELECT 1 FROM events WHERE target=said.id AND op='approve' AND NOT held)
                      UNION ALL SELECT id FROM records WHERE status='quarantined' AND {NOT_LIVE}"""
@@ -497,6 +500,11 @@ class CorpusIndex:
         said = [located(row).event for row in self.sql.execute(WAITING)]
         late = self._overtaken_edits() if any(event.op == "core" for event in said) else ()
         return list(self.records(status="quarantined")), [event for event in said if event.id not in late]
+
+    def said_to_replace(self, record: Record) -> list[str]:
+        """Return the ids of the waiting lines by which a record replaces others that it names itself."""
+        named = replaced_by(record)
+        return [id for id, target in self.sql.execute(REPLACING, (record.id,)) if target in named]
 
     def without_effect(self) -> Iterator[str]:
         """Yield the ids of the lines that count for nothing so far, whether or not a person is asked about them."""
