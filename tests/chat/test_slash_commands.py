@@ -217,12 +217,9 @@ def test_a_policy_that_is_new_since_the_last_turn_is_listed(
     class Typed(io.StringIO):
         def readline(self, size: int | None = -1) -> str:
             if self.tell():
-                policy = (
-                    "name: no_mail\ndescription: d\nrule: No mail.\nenforcement: hard\nrationale: r\neffect: deny\n"
-                )
-                (store / "policies" / "no_mail.yaml").write_text(
-                    f"{policy}effect: deny\nmatch: {{tool: mail}}\n", encoding="utf-8"
-                )
+                policy = "name: no_mail\ndescription: d\nrule: No mail.\nenforcement: hard\nrationale: r\n"
+                policy += "effect: deny\nmatch: {tool: mail}\n"
+                (store / "policies" / "no_mail.yaml").write_text(policy, encoding="utf-8")
             return super().readline(size)
 
     monkeypatch.setattr("sys.stdin", Typed("Hello!\n/policy\n"))
