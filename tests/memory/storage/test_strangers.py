@@ -138,6 +138,24 @@ def test_what_strangers_wrote_counts_as_little_where_an_export_is_restored(clone
     other.close()
 
 
+def test_a_document_of_ours_comes_first_where_an_export_is_restored(clones: Clones, tmp_path: Path) -> None:
+    """A stranger's version takes its place there as little as here, and nobody is asked about it."""
+    clones.ours.keep([KeptDocument("item", "ada", "key", "ours")], TOOL)
+    for _ in range(3):
+        clones.theirs.keep([KeptDocument("item", "ada", "key", "theirs")], TOOL)
+    clones.theirs.keep([KeptDocument("item", "ada", "other", "theirs alone")], TOOL)
+
+    other = ArchivalStore(tmp_path / "other")
+    list(other.restore("ada", map(json.loads, clones.ours.export("ada")), PERSON))
+
+    for _ in range(2):
+        read = other.documents("ada", lambda documents: [one.value for one in documents.newest("item")])
+        assert sorted(read) == ['"ours"', '"theirs alone"']
+        assert other.waiting() == []
+        other.rebuild()
+    other.close()
+
+
 def test_a_merge_of_a_stranger_is_one_question_and_approved_as_one(clones: Clones) -> None:
     """Approving it closes what it names, and nothing that another line adds to that; rejecting it leaves nothing."""
     ids = [put(clones.ours, text) for text in ("Ada rows", "Ada sails", "Ada drinks tea")]

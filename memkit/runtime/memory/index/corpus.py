@@ -73,7 +73,7 @@ SCHEMA = (
     "CREATE TABLE pieces(writer TEXT, id TEXT, place INT, text TEXT, PRIMARY KEY(writer, id, place)) WITHOUT ROWID",
 )
 WAITING = """SELECT line, writer, place, held FROM events AS said
-             WHERE held AND op NOT IN ('evidence', 'confirm', 'contradict', 'consent', 'approve')
+             WHERE held AND op NOT IN ('evidence', 'confirm', 'contradict', 'consent', 'approve', 'document')
              AND NOT EXISTS(SELECT 1 FROM events AS meant LEFT JOIN events AS first ON first.id=meant.target
                             WHERE meant.id=said.target AND (meant.held OR first.id IS NOT NULL))
              AND (op!='allow' OR target IN (SELECT id FROM records)) AND NOT EXISTS(
@@ -112,7 +112,7 @@ OWN_TABLES = (
 FEW_OF_A_TYPE = 200
 RECORDS_IN_ORDER = f"SELECT written, writer, {BY_US}, status='quarantined' FROM records ORDER BY id"
 EVENTS_IN_ORDER = f"""
-SELECT line, writer, {BY_US}, held OR op IN ('core', 'approve') FROM (
+SELECT line, writer, {BY_US}, held OR op IN ('core', 'approve', 'document') FROM (
     SELECT line, about, writer, place, op, held, max(_moment(line)) OVER (
         PARTITION BY about, writer, json_extract(line, '$.user_id') ORDER BY place) AS moment
     FROM (

@@ -178,7 +178,8 @@ def _enter_version(sql: sqlite3.Connection, event: "Event") -> str | None:
     head = sql.execute(
         "SELECT -strange, number, id FROM documents WHERE kind=? AND space=? AND name=? AND latest=1", place
     ).fetchone()
-    (strange,) = sql.execute(IS_STRANGE, (writer,)).fetchone()
+    # An export says of a stranger's version that it waits.
+    strange = sql.execute(IS_STRANGE, (writer,)).fetchone()[0] or int(fields.get("trust") == "quarantined")
     is_latest = head is None or (-strange, number, whole) > tuple(head)
     until = fields.get("until")
     entered = sql.execute(
