@@ -85,13 +85,6 @@ def environment(base: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def room(made: Path) -> Path:
-    """Return the room as it was made: at the same place, because a store elsewhere is another clone's."""
-    restore(made)
-    return made
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_page_shows_two_examples(command: str) -> None:
     """They stand below the options, whole, and are of that command or of one of its own."""
@@ -119,17 +112,17 @@ def test_few_examples_are_not_run() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_of_a_page_run(
-    command: str, room: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    command: str, made: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each for itself in a store as it was made, and it ends with 0 or with the code that stands behind it."""
-    for name, value in environment(room).items():
+    for name, value in environment(made).items():
         monkeypatch.setenv(name, value)
     for line in (one for one in examples(command) if one not in NOT_RUN):
-        monkeypatch.chdir(room / "room" / "store")  # made anew for each
-        code, printed = here(line, capfd) if is_plain(line) else run(line, room)
+        restore(made)
+        monkeypatch.chdir(made / "room" / "store")
+        code, printed = here(line, capfd) if is_plain(line) else run(line, made)
         wanted = re.search(r"# exit (\d)", line)
         assert code == int(wanted[1] if wanted else 0), f"$ {line}\n{printed}"
-        restore(room)
 
 
 def is_plain(line: str) -> bool:
@@ -146,7 +139,7 @@ def here(line: str, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 
 def restore(base: Path) -> None:
-    """Put back what an example changed."""
+    """Put back what an example changed, at the same place, because a store elsewhere is another clone's."""
     kept = _kept(base)
     for name in ("room", "home"):
         for path in (base / name).iterdir():

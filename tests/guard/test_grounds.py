@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from memkit.runtime.guard import shell
 from memkit.runtime.guard.core import Call, compile_policy
-from memkit.runtime.guard.proof import find_grounds
+from memkit.runtime.guard.proof import find_grounds, prove
 
 DATA: dict[str, Any] = {
     "name": "probe",
@@ -57,3 +58,19 @@ def test_an_exception_says_what_it_misses_or_why_it_holds() -> None:
 
     assert (missed.holds, missed.text) == (False, "In tests (context.env is not equal to test)")
     assert (met.holds, met.text) == (True, "In tests (context.env: test equal to test)")
+
+
+def test_a_proof_reads_each_command_once() -> None:
+    """However many clauses ask about it, and however many commands there are; reading takes longer than all answers."""
+    programs = ["rm", "dd", "mkfs", "shred", "mount"]
+    data = DATA | {
+        "match": {"tool": "bash", "args.command": {"any": [{"shell": {"program": one}} for one in programs]}}
+    }
+    calls = [Call("bash", {"command": f"echo {number} && rm {number}"}) for number in range(200)]
+    before = shell._read_text.cache_info().misses
+
+    proof = prove(data | {"exceptions": []}, calls)
+
+    reached = [part.place for part in proof.coverage if part.kind == "clause" and part.reached]
+    assert reached == ["match.tool", "match.args.command.any[0].shell"]
+    assert shell._read_text.cache_info().misses - before <= 2 * len(calls), "once for the clauses, once for the effect"
