@@ -138,6 +138,21 @@ def test_what_strangers_wrote_counts_as_little_where_an_export_is_restored(clone
     other.close()
 
 
+@pytest.mark.parametrize("deed", DEEDS)
+def test_what_a_person_rejected_stays_rejected_where_the_store_is_trusted(clones: Clones, deed: str) -> None:
+    """Trusting it later carries out what nobody decided, and the other clone hears of the decision."""
+    id = put(clones.ours, "Ada lives in Porto")
+    DEEDS[deed](clones.theirs, id)
+    for one in clones.ours.waiting():
+        clones.ours.mark("reject", one.id, PERSON)
+
+    clones.trusted = True
+    for store in (clones.ours, clones.theirs):
+        assert (store.get(id).status, store.get(id).record.valid_until) == ("live", None)
+        store.rebuild()
+        assert (store.get(id).status, store.get(id).record.valid_until) == ("live", None)
+
+
 def test_a_document_of_ours_comes_first_where_an_export_is_restored(clones: Clones, tmp_path: Path) -> None:
     """A stranger's version takes its place there as little as here, and nobody is asked about it."""
     clones.ours.keep([KeptDocument("item", "ada", "key", "ours")], TOOL)

@@ -202,12 +202,16 @@ def is_proposal(event: Event) -> bool:
 
 
 def _without_effect(events: Sequence[Event]) -> set[str]:
-    """Return the ids of the events that were revoked, or that wait for a person."""
+    """Return the ids of the events that were revoked or rejected, or that wait for a person.
+
+    What waits where it is a stranger's may be rejected there, and stays so where it is not.
+    """
     held = {event.id: "held" for event in events if is_proposal(event)}
     approved = {event.target for event in events if event.op == "approve" and event.id not in held}
     verdicts: dict[str, str] = dict(held)
+    marks = {event.id for event in events}
     for event in events:
-        is_verdict = event.op == "revoke" or (event.target in held and event.op in ("approve", "reject"))
+        is_verdict = event.op == "revoke" or (event.target in marks and event.op in ("approve", "reject"))
         if is_verdict and (event.id not in held or event.id in approved):
             verdicts[event.target] = event.op
     return {id for id, verdict in verdicts.items() if verdict != "approve"}
