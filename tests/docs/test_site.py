@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
-import os
 import re
 import shutil
 import threading
@@ -16,6 +14,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
+from tests.shared import made_once
 from tests.written.command_pages import command_pages, sections
 from tests.written.site import DOORS, build, public_names
 
@@ -109,16 +108,9 @@ class Silent(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site once for all workers, the others wait for it; a warning of Sphinx fails every test here."""
+    """Build the site; a warning of Sphinx fails every test here."""
     pytest.importorskip("sphinx")
-    base = tmp_path_factory.getbasetemp()
-    out = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
-    out.mkdir(exist_ok=True)
-    with (out / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (out / "built").exists():
-            (out / "built").symlink_to(build(out))
-    return (out / "built").resolve()
+    return made_once(tmp_path_factory, "site", build) / "html"
 
 
 @pytest.fixture(scope="module")
