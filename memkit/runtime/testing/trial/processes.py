@@ -132,9 +132,11 @@ def serve() -> None:
     """Load the agent, and run each order that is read in a fork of this process."""
     sys.path.insert(0, str(Path.cwd()))
     stay_offline()
+    gc.disable()  # an SDK makes hundreds of thousands of objects that stay; collecting is a sixth of loading it
     project = project_of(importlib.import_module("agent"))
     conversation_of(project)
     compile_kinds()
+    gc.enable()
     for line in sys.stdin:
         order = json.loads(line)
         imported = Path(order["folder"], "imported")
