@@ -197,6 +197,23 @@ def test_a_tool_of_a_name_that_is_taken_is_found(put: Put, codes: Codes, name: s
     assert [code for code in codes() if code != "MKY018"] == ["MKY013"]
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "{properties: [to]}", "{type: banana}", "{properties: {to: string}}", "{properties: {to: {type: strin}}}",
+        "{properties: {to: {enum: a}}}", "{required: to}", "{properties: {to: {properties: {at: 5}}}}",
+    ],
+)  # fmt: skip
+def test_parameters_of_a_tool_that_describe_no_arguments_are_found(put: Put, codes: Codes, parameters: str) -> None:
+    """A model's call is checked against them, and vendors refuse a request with such a tool."""
+    tool = "{name: send, description: Sends, run: [tee, o], parameters: %s}"
+    put("memkit.yaml", f"name: test\nformat: 2\ntools: [{tool % parameters}]\n")
+    assert codes()[0] == "MKY013"
+
+    put("memkit.yaml", f"name: test\nformat: 2\ntools: [{tool % '{properties: {to: {type: [string, integer]}}}'}]\n")
+    assert codes() == ["MKY018"]
+
+
 def test_a_package_beside_a_skill_is_linted_whole(store: Path, put: Put, codes: Codes) -> None:
     """A link that leaves it, a flow over two files and a binary are found; a folder of no skill is none of that."""
     put("skills/walk.yaml", SKILL)
