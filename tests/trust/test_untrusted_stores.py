@@ -395,6 +395,24 @@ def test_names_of_things_cannot_write_on_the_terminal(foreign: Path, capsys: pyt
     assert "\nTrusted: nothing" not in shown
 
 
+def test_an_export_says_that_it_marks_what_others_wrote(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whose own memory it is learns that trusting the store first leaves it unmarked."""
+    other, said = tmp_path / "other", "run 'memkit trust' first"
+    assert run(["memory", "add", "Ada prefers espresso", "--user", "ada", "--store", str(store)]) == 0
+    commit(store)
+    git(tmp_path, "clone", "-q", str(store), str(other))
+
+    def exported(where: Path) -> tuple[str, str]:
+        assert run(["memory", "export", "--user", "ada", "--store", str(where)]) == 0
+        told = capsys.readouterr()
+        return told.out.partition("\n")[0], told.err
+
+    (whole, told), (marked, noted) = exported(store), exported(other)
+    assert ('"taint"' in whole, said in told, '"writer:' in marked, said in noted) == (False, False, True, True)
+
+
 def test_a_person_approves_one_record_of_another_clone(store: Path, ask: Ask, tmp_path: Path) -> None:
     """Verified there is not vouched for here: approving it lifts its taint, and nothing else becomes clean."""
     for text in ("Ada lives in Porto", "Ada rows"):

@@ -142,6 +142,7 @@ def _evening(day: Day) -> None:
 def _compared(day: Day) -> None:
     """Let one process hear the same, on the morning's files, and compare what each user's export says."""
     alone = day.folder / "alone"
+    _memkit(alone, "trust", "--yes")  # a copy is another clone
     with _chat(alone) as talk:
         for said in ("Remember that my kayak is green.", "Remember that my cat is grey.", "What colour is my kayak?"):
             talk(said)

@@ -68,6 +68,10 @@ def export(front: Front, user: str | None, out: Path | None, force: bool) -> Non
 
     workspace = front.workspace
     owner = workspace.user(user)
+    if workspace.has_strangers():
+        front.note(
+            "What other clones wrote is exported as theirs, tainted; if they are yours, run 'memkit trust' first."
+        )
     account = ImportAccount()
     counts = account.counts
     lines = export_memory(workspace, owner, account)
