@@ -270,6 +270,10 @@ def main() -> None:
     """Run the command line of this process."""
     prepare_streams()
     code = run(given_arguments())
+    try:
+        sys.stderr.flush()
+    except OSError:
+        discard(err=True)  # notes that could not be written would make the interpreter end with 120
     gc.freeze()  # or the interpreter would traverse every object once more before exiting
     sys.exit(code)
 

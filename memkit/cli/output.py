@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -223,7 +224,8 @@ class Front:
         if COMPLETES not in os.environ:  # completion in a shell has no place for it
             from memkit.cli.display import spoken
 
-            click.echo(spoken(harmless(message), sys.stderr), err=True)
+            with suppress(OSError):  # a full disk below the messages ends no command, and no server
+                click.echo(spoken(harmless(message), sys.stderr), err=True)
 
     def remark(self, code: str, *messages: str, severity: str = "warning", path: str | None = None) -> list[Diagnostic]:
         """Print remarks for the person, unless ``--json`` prints them, and return them as findings."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -37,6 +40,7 @@ def filled(store: Path) -> Path:
         ("memkit memory list > /dev/full", 3),
         ("memkit memory list --json > /dev/full", 3),
         ("memkit bogus 2> /dev/full", 2),
+        ("memkit config set name other 2> /dev/full", 0),
         ("memkit memory list >&-", 0),
         ("memkit memory add 'tea at four' --user ada >&-", 0),
         ("memkit chat -p hello --user ada <&-", 0),
@@ -52,6 +56,34 @@ def test_a_stream_that_takes_nothing_is_no_bug(command: str, code: int, filled: 
     assert "Traceback" not in done.stderr
     assert "bug in memkit" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+def test_messages_on_a_full_disk_end_no_command(filled: Path, tmp_path: Path) -> None:
+    """What a command says besides its answer can be lost; the answer comes."""
+    subprocess.run(["cp", "-r", str(filled), str(tmp_path / "copy")], check=True)
+    told, full = (shell(f"memkit memory export --user ada {end}", tmp_path / "copy") for end in ("", "2> /dev/full"))
+
+    assert "memkit trust" in told.stderr
+    assert (full.returncode, full.stdout, full.stderr) == (0, told.stdout, "")
+
+
+def test_messages_on_a_full_disk_end_no_server(filled: Path) -> None:
+    """Its address cannot be printed, and it answers all the same."""
+    pytest.importorskip("uvicorn")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "memkit", "--store", str(filled), "serve", "--http", f"127.0.0.1:{port}"]
+    with Path("/dev/full").open("w") as full, subprocess.Popen(command, stderr=full) as serving:
+        try:
+            while serving.poll() is None:
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port)) as connection:
+                    connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                    assert connection.recv(12) == b"HTTP/1.1 401"
+                    break
+                time.sleep(0.05)
+            assert serving.poll() is None
+        finally:
+            serving.terminate()
 
 
 @pytest.mark.parametrize("flag", ["", "--json"])
