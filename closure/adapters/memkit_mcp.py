@@ -73,7 +73,7 @@ class MemkitMcp(MemkitFiles):
             self.load()
             log = self._place.parent / f"serve-{len(list(self._place.parent.glob('serve-*')))}.log"
             log.touch()
-            gc.collect()  # a database left open by a command that failed would be closed in the child, under others' numbers
+            gc.collect()  # or the child would close what a failed command left open, by numbers that are others' there
             if (server := os.fork()) == 0:
                 _serve([*words, *(["--client-taint", "clean"] if vouched else [])], log)
             while not (said := next((line for line in log.read_text().splitlines(True) if READY.match(line)), "")):
