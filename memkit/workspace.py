@@ -537,9 +537,16 @@ class Workspace:
 
     @property
     def tools(self) -> list[DeclaredTool]:
-        """Return the tools that ``memkit.yaml`` declares."""
-        from memkit.runtime.loop.interface import DeclaredTool
+        """Return the tools that ``memkit.yaml`` declares.
 
+        Raises:
+            UsageError: The parameters of one describe no arguments.
+        """
+        from memkit.runtime.loop.interface import DeclaredTool
+        from memkit.store.schema import unusable_parameters
+
+        if found := unusable_parameters(self.settings["tools"]):
+            raise UsageError(f"{self.root / MANIFEST}: {found[0].message}")
         given = ("name", "description", "parameters", "run", "dangerous", "open_world", "idempotent", "writes")
         return [DeclaredTool(**{key: tool[key] for key in given if key in tool}) for tool in self.settings["tools"]]
 

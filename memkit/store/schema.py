@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -62,6 +62,17 @@ def check(data: Any, schema: Schema) -> list[SchemaFinding]:
     ["Unknown key 'nam'. Did you mean 'name'?"]
     """
     return list(_Checker(schema).check(data, schema, ()))
+
+
+def unusable_parameters(tools: Sequence[Mapping[str, Any]]) -> list[SchemaFinding]:
+    """Return where the parameters of declared tools describe no arguments, by place in ``memkit.yaml``.
+
+    Such a store loads, so that its policies are analysed and its memory is read, and no agent offers its tools.
+    """
+    root = load_schema("memkit")
+    checker, arguments = _Checker(root), root["$defs"]["arguments"]
+    each = enumerate(tool.get("parameters", {}) for tool in tools)
+    return [found for number, one in each for found in checker.check(one, arguments, ("tools", number, "parameters"))]
 
 
 def suggestion(word: str, known: list[str]) -> str:

@@ -195,3 +195,17 @@ def _picking(found: list[SessionCard]) -> click.Command:
         click.echo(pick(found, NOW))
 
     return choose
+
+
+def test_no_agent_starts_with_a_tool_whose_parameters_describe_no_arguments(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is one line and exit 2, and what needs no tools goes on."""
+    tool = "tools: [{name: send, description: Sends, run: [tee, o], parameters: {properties: {to: string}}}]\n"
+    (store / "memkit.yaml").write_text(f"name: test\nformat: 2\n{tool}")
+    assert run(["trust", "--yes", "--store", str(store)]) == 0
+    capsys.readouterr()
+
+    assert run(["chat", "--user", "ada", "-p", "Hello", "--store", str(store)]) == 2
+    assert "'tools[0].parameters.properties.to' must be a map" in capsys.readouterr().err
+    assert run(["memory", "list", "--user", "ada", "--store", str(store)]) == 0

@@ -208,7 +208,7 @@ def test_parameters_of_a_tool_that_describe_no_arguments_are_found(put: Put, cod
     """A model's call is checked against them, and vendors refuse a request with such a tool."""
     tool = "{name: send, description: Sends, run: [tee, o], parameters: %s}"
     put("memkit.yaml", f"name: test\nformat: 2\ntools: [{tool % parameters}]\n")
-    assert codes()[0] == "MKY013"
+    assert set(codes()) == {"MKY013", "MKY018"}
 
     put("memkit.yaml", f"name: test\nformat: 2\ntools: [{tool % '{properties: {to: {type: [string, integer]}}}'}]\n")
     assert codes() == ["MKY018"]

@@ -14,7 +14,7 @@ from memkit.runtime.memory.tiers.tools import MEMORY_TOOL_NAMES
 from memkit.skills.skill import skill_findings
 from memkit.store.allowances import CHOICES, Allowance, check_allowance, choice_allowance, tool_allowance
 from memkit.store.config import FORMAT, flat, is_shipped
-from memkit.store.schema import SchemaFinding, check, load_schema
+from memkit.store.schema import SchemaFinding, check, load_schema, unusable_parameters
 
 if TYPE_CHECKING:
     from memkit.store.yaml import KeyPath
@@ -64,6 +64,7 @@ def settings(file: Checked) -> Iterator[Finding]:
     if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
         raise StoreFault(f"{file.source.path} has format {data['format']}, newer than {FORMAT}. Upgrade memkit-agent.")
     found = check(data, load_schema("memkit"))
+    found = found or unusable_parameters(data.get("tools") or ())
     yield from against_schema(found, file, _SETTINGS)
     taken = set(MEMORY_TOOL_NAMES)
     for number, tool in enumerate(() if found else data.get("tools") or ()):
