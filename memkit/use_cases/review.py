@@ -37,7 +37,19 @@ def compare_commits(root: Path, span: str | None = None) -> Difference:
         EnvironmentFault: The store is not in a repository, or a file of a commit was not fetched.
         UsageError: The span cannot be parsed, or names no commit.
     """
-    return difference(sides_of(root, span), opener(root), {})
+    from memkit.workspace import Workspace
+
+    sides = sides_of(root, span)
+    held: dict[str, bool] = {}
+    notes: list[Note] = []
+    if any(SHARD.fullmatch(path) for path in changed_paths(sides.before, sides.after)):
+        try:
+            with Workspace(root) as workspace:
+                held, notes = _held(workspace.archive_at(sides.after.end.commit))
+        except (MemkitError, ArchiveError) as error:
+            notes = [Note("unread", f"What has no effect here could not be told: {error}")]
+    found = difference(sides, opener(root), held)
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def opener(root: Path) -> Sealer:
@@ -120,10 +132,9 @@ def _looked_at(root: Path, before: StoreSide, after: StoreSide, shards: Sequence
     try:
         with Workspace(root) as workspace:
             archive = workspace.archive_at(after.end.commit)
-            held = archive.held() if shards else {}
-            looked.held = {id: waiting is not None for id, waiting in held.items()}
-            if any(origin.startswith("writer:") for one in held.values() if one for origin in one.taint):
-                looked.notes.append(Note("strangers", STRANGERS))
+            if shards:
+                looked.held, notes = _held(archive)
+                looked.notes += notes
             looked.questions = [_sentence(archive, question) for question in archive.open_questions()]
             # Only a work tree is moved back, and always as a whole.
             told = [one for one in archive.chain_notes() if one.code == MOVED_BACK or _writer(one) in writers]
@@ -142,6 +153,14 @@ def _looked_at(root: Path, before: StoreSide, after: StoreSide, shards: Sequence
         # Other faults that keep a store from being opened are reported by the other comparisons.
         looked.fault = str(error) if shards else ""
     return looked
+
+
+def _held(archive: ArchiveReader) -> tuple[dict[str, bool], list[Note]]:
+    """Return the lines without effect, and whether each waits for a person, with a note if a stranger's does."""
+    held = archive.held()
+    waits = any(origin.startswith("writer:") for one in held.values() if one for origin in one.taint)
+    notes = [Note("strangers", STRANGERS)] if waits else []
+    return {id: waiting is not None for id, waiting in held.items()}, notes
 
 
 def _flaws(archive: ArchiveReader, writers: set[str]) -> list[ShardProblem]:

@@ -210,7 +210,8 @@ def test_a_trusted_store_asks_what_it_did_not_ask_before(clone: Clone, store: Pa
     assert [one["kind"] for one in clone("memory", "list", "--open")["open"]] == ["two_successors"]
 
 
-def test_a_review_says_what_has_no_effect_here_and_what_to_do(clone: Clone) -> None:
+@pytest.mark.parametrize("command", ["review", "diff"])
+def test_a_comparison_says_what_has_no_effect_here_and_what_to_do(clone: Clone, command: str) -> None:
     """What waits needs a second look; what nobody is asked about is told; approved, it is a change like others."""
     id = clone("memory", "add", "Ada drinks tea")["id"]
     clone.ask("consent", "withdraw", "--user", "ada", "--store", str(clone.path))
@@ -221,7 +222,7 @@ def test_a_review_says_what_has_no_effect_here_and_what_to_do(clone: Clone) -> N
     )  # fmt: skip
 
     def review() -> tuple[dict[str, Any], dict[str, Any]]:
-        body = clone.ask("review", "HEAD", "--store", str(clone.path))
+        body = clone.ask(command, "HEAD", "--store", str(clone.path))
         (ada,) = (one for one in body["data"]["subjects"] if one["name"] == "ada")
         return body, {one["id"]: one for one in ada["changes"]}
 
