@@ -543,10 +543,9 @@ class Workspace:
             UsageError: The parameters of one describe no arguments.
         """
         from memkit.runtime.loop.interface import DeclaredTool
-        from memkit.store.schema import unusable_parameters
+        from memkit.store.schema import require_arguments
 
-        if found := unusable_parameters(self.settings["tools"]):
-            raise UsageError(f"{self.root / MANIFEST}: {found[0].message}")
+        require_arguments(self.settings["tools"], self.root / MANIFEST)
         given = ("name", "description", "parameters", "run", "dangerous", "open_world", "idempotent", "writes")
         return [DeclaredTool(**{key: tool[key] for key in given if key in tool}) for tool in self.settings["tools"]]
 

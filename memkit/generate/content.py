@@ -17,8 +17,8 @@ from memkit.resources import resource
 from memkit.skills.sheet import agent_skill
 from memkit.skills.skill import load_skill
 from memkit.store.config import DEFAULTS, flat, load_settings, tree
-from memkit.store.layout import entries_of, require_inside
-from memkit.store.schema import check, load_schema
+from memkit.store.layout import MANIFEST, entries_of, require_inside
+from memkit.store.schema import check, load_schema, require_arguments
 from memkit.store.yaml import load_yaml
 
 SHEETS: Mapping[str, str] = {"agentskills": "skills"}
@@ -100,6 +100,7 @@ def content_of(root: Path, wired: Sequence[str] = WIRED) -> Content:
     require_whole(root / POLICIES)
     # The environment of the person who renders must not end up in a project that others run.
     settings = tree({setting.key: setting.value for setting in load_settings(root, {})})
+    require_arguments(settings["tools"], root / MANIFEST)
     paths = {path.stem: path for path in entries_of(root / "skills") if path.suffix == ".yaml"}
     for path in paths.values():
         require_inside(root, path, f"skills/{path.name}")

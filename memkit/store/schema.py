@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memkit.errors import UsageError
 from memkit.store.layout import schema_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memkit.store.yaml import Document, KeyPath, Position
 
 Schema = Mapping[str, Any]
@@ -73,6 +76,12 @@ def unusable_parameters(tools: Sequence[Mapping[str, Any]]) -> list[SchemaFindin
     checker, arguments = _Checker(root), root["$defs"]["arguments"]
     each = enumerate(tool.get("parameters", {}) for tool in tools)
     return [found for number, one in each for found in checker.check(one, arguments, ("tools", number, "parameters"))]
+
+
+def require_arguments(tools: Sequence[Mapping[str, Any]], manifest: Path) -> None:
+    """Raise ``UsageError`` if the parameters of a declared tool describe no arguments: no agent starts with it."""
+    if found := unusable_parameters(tools):
+        raise UsageError(f"{manifest}: {found[0].message}")
 
 
 def suggestion(word: str, known: list[str]) -> str:

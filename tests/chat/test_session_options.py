@@ -208,4 +208,6 @@ def test_no_agent_starts_with_a_tool_whose_parameters_describe_no_arguments(
 
     assert run(["chat", "--user", "ada", "-p", "Hello", "--store", str(store)]) == 2
     assert "'tools[0].parameters.properties.to' must be a map" in capsys.readouterr().err
+    assert run(["gen", "--target", "react", "--out", str(store / "agent"), "--store", str(store)]) == 2
+    assert "'tools[0].parameters.properties.to' must be a map" in capsys.readouterr().err
     assert run(["memory", "list", "--user", "ada", "--store", str(store)]) == 0

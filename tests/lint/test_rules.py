@@ -214,6 +214,27 @@ def test_parameters_of_a_tool_that_describe_no_arguments_are_found(put: Put, cod
     assert codes() == ["MKY018"]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("{to: {pattern: '('}}", r"{to: {pattern: '^(?<n>\p{L}+)[^]$'}}"),
+        ("{to: {items: {anyOf: [{pattern: 'a**'}]}}}", "{pattern: {enum: ['(']}}"),
+        ("{to: {patternProperties: {'[a': {}}}}", "{to: {patternProperties: {'[a]': {}}}}"),
+        ("{to: {$ref: '#/$defs/no'}}", "{to: {$ref: '#/$defs/a~1b'}, $ref: {type: string}}"),
+        ("{to: {$ref: Address}}", "{to: {$ref: '#'}}"),
+        ("{to: {items: {$ref: '#/properties/to/prefixItems/0'}}}", "{to: {const: {$ref: '#/no'}}}"),
+    ],
+)
+def test_parameters_of_a_tool_that_no_server_takes_are_found(put: Put, codes: Codes, wrong: str, right: str) -> None:
+    """A pattern that is no regular expression in any dialect, and a reference to nothing: each turn would fail."""
+    tool = "{name: send, description: Sends, run: [tee, o], parameters: {properties: %s, $defs: {a/b: {}}}}"
+    put("memkit.yaml", f"name: test\nformat: 2\ntools: [{tool % wrong}]\n")
+    assert set(codes()) == {"MKY013", "MKY018"}
+
+    put("memkit.yaml", f"name: test\nformat: 2\ntools: [{tool % right}]\n")
+    assert codes() == ["MKY018"]
+
+
 def test_a_package_beside_a_skill_is_linted_whole(store: Path, put: Put, codes: Codes) -> None:
     """A link that leaves it, a flow over two files and a binary are found; a folder of no skill is none of that."""
     put("skills/walk.yaml", SKILL)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from memkit.errors import StoreFault
 from memkit.lint.interface import Checked, Collection, Finding, Rule, TextEdit
@@ -72,6 +74,64 @@ def settings(file: Checked) -> Iterator[Finding]:
             message = f"Two tools are named {tool['name']!r}, so no agent starts. Rename this one."
             yield file.found("MKY013", message, ("tools", number, "name"))
         taken.add(tool["name"])
+        for place, fault in _refused(tool.get("parameters", {})):
+            message = f"{fault} No server of a model takes a request with such a tool."
+            yield file.found("MKY013", message, ("tools", number, "parameters", *place))
+
+
+_SCHEMAS = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_NO_REGEX = ("missing )", "unbalanced", "unterminated character", "nothing to repeat", "multiple repeat", "min repeat")
+"""What no dialect of regular expressions allows; what Python alone does not know, such as ``\\p{L}``, may be right."""
+
+
+def _refused(parameters: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield place and fault of each pattern that is no regular expression, and each reference to nothing."""
+    for place, one in _schemas(parameters, ()):
+        patterns = [((*place, "pattern"), one.get("pattern"))]
+        patterns += [((*place, "patternProperties", key), key) for key in one.get("patternProperties") or {}]
+        for where, pattern in patterns:
+            if isinstance(pattern, str) and (fault := _regex_fault(pattern)):
+                yield where, f"The pattern {pattern!r:.60} is no regular expression: {fault}."
+        if isinstance(target := one.get("$ref"), str) and not _resolves(target, parameters):
+            yield (*place, "$ref"), f"The reference {target!r:.60} leads nowhere in these parameters."
+
+
+def _schemas(schema: Any, place: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
+    if not isinstance(schema, Mapping):
+        return
+    yield place, schema
+    for key in (*_SCHEMAS, *_LISTS, *_MAPS):
+        inner = schema.get(key)
+        if isinstance(inner, Mapping) and key not in _MAPS:
+            yield from _schemas(inner, (*place, key))
+        elif isinstance(inner, Mapping | list) and key not in _SCHEMAS:
+            for name, one in inner.items() if isinstance(inner, Mapping) else enumerate(inner):
+                yield from _schemas(one, (*place, key, name))
+
+
+def _regex_fault(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        is_empty_class = "[]" in pattern or "[^]" in pattern  # which JavaScript allows
+        return error.msg if error.msg.startswith(_NO_REGEX) and not is_empty_class else ""
+    return ""
+
+
+def _resolves(target: str, schema: Any) -> bool:
+    if not target.startswith("#/"):
+        return target == "#" or any("$id" in one or "$anchor" in one for _, one in _schemas(schema, ()))
+    for part in unquote(target[2:]).split("/"):
+        part = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, list) and part.isdecimal() and int(part) < len(schema):
+            schema = schema[int(part)]
+        elif isinstance(schema, Mapping) and part in schema:
+            schema = schema[part]
+        else:
+            return False
+    return True
 
 
 def as_written(file: Checked) -> Iterator[Finding]:
