@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,16 +11,17 @@ import pytest
 
 from memkit.runtime.host.endpoints import endpoint_of
 from memkit.runtime.host.rooms import open_rooms
+from memkit.runtime.host.sessions import AgentError
 from memkit.runtime.host.settings import Project, load_settings
 
 if TYPE_CHECKING:
     from conftest import Host
 
 
-def only_error(code: int, envelopes: tuple[object, ...]) -> str:
-    """Return the one message of a run that failed because the environment cannot serve."""
+def only_error(code: int, envelopes: tuple[object, ...], expected: int = 3) -> str:
+    """Return the one message of a run that failed, because the environment cannot serve if nothing else is said."""
     (envelope,) = envelopes
-    assert code == 3 and isinstance(envelope, dict) and envelope["data"] is None
+    assert code == expected and isinstance(envelope, dict) and envelope["data"] is None
     (finding,) = envelope["diagnostics"]
     assert "\n" not in finding["message"]
     return str(finding["message"])
@@ -87,13 +89,17 @@ def test_memory_lies_in_the_project_unless_another_folder_is_named(project: Proj
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("AGENT_CONTEXT", "[1]"), ("AGENT_CONTEXT", "{"), ("MODEL_TIMEOUT", "soon"), ("CONTEXT_MAX_TOKENS", "-1")],
-)
+    [
+        ("AGENT_CONTEXT", "[1]"), ("AGENT_CONTEXT", "{"), ("AGENT_CONTEXT", '{"a": "\udcff"}'), ("MODEL", "m\udcff"),
+        ("AGENT_USER", "\udcff"), ("MODEL_TIMEOUT", "soon"), ("CONTEXT_MAX_TOKENS", "-1"),
+        ("MEMORY_DIR", "~nobody-of-this-name/m"),
+    ],
+)  # fmt: skip
 def test_a_variable_that_cannot_be_used_is_named(variable: str, value: str, host: Host) -> None:
     """Policies rely on AGENT_CONTEXT, so a broken one is an error and not an empty one."""
     reply = host("Hello!", **{variable: value})
 
-    assert variable in only_error(reply.code, reply.envelopes)
+    assert variable in only_error(reply.code, reply.envelopes, 2)
 
 
 def test_a_file_of_variables_that_is_no_text_is_named(host: Host) -> None:
@@ -131,3 +137,20 @@ def test_a_package_that_is_not_installed_is_named(host: Host) -> None:
     reply = host("Hello!")
 
     assert "pip install -r requirements.txt" in only_error(reply.code, reply.envelopes)
+
+
+def test_a_password_in_a_servers_address_is_not_shown(tmp_path: Path) -> None:
+    """Neither in the name of a server that fails, nor where the address is none."""
+    (tmp_path / "settings.json").write_text("{}")
+    for name in ("policies", "domains"):
+        (tmp_path / f"{name}.json").write_text("[]")
+    settings = load_settings(Project("t", "m", tmp_path, tmp_path), {"OPENAI_API_KEY": "x"})
+
+    def endpoint(url: str) -> str:
+        return endpoint_of(replace(settings, environment={"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": url})).name
+
+    assert endpoint("http://ada:pass@127.0.0.1:9/v1?key=pass") == "http://127.0.0.1:9/v1"
+    with pytest.raises(AgentError, match="OPENAI_BASE_URL='ftp://host/v1' is not an address"):
+        endpoint("ftp://ada:pass@host/v1")
+    with pytest.raises(AgentError, match="is not an address"):
+        endpoint("http://127.0.0.1/\udcff")

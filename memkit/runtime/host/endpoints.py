@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from .sessions import CannotServe
 from .settings import ProjectSettings
 
+_SECRET_PARTS = re.compile(r"(?<=//)[^/@\s]*@|[?#]\S*")
 UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """What the client packages raise for an answer that does not follow the protocol."""
 
@@ -55,7 +56,7 @@ class Endpoint:
     @property
     def name(self) -> str:
         """Return the server's name for use in messages."""
-        return self.base_url or self.vendor.name
+        return _SECRET_PARTS.sub("", self.base_url or self.vendor.name)
 
     @property
     def address(self) -> str:
@@ -85,8 +86,9 @@ def _base_url(text: str, vendor: Vendor) -> str | None:
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
-    if text and not usable:
-        raise CannotServe(f"{vendor.url}={text!r} is not an address. Write one like {vendor.example}.")
+    if text and not (usable and text.isascii() and text.isprintable()):
+        shown = _SECRET_PARTS.sub("", text)
+        raise CannotServe(f"{vendor.url}={shown!r:.80} is not an address. Write one like {vendor.example}.")
     if not vendor.home.endswith("/v1"):  # its clients append that themselves, but documents of other servers include it
         text = text.rstrip("/").removesuffix("/v1")
     return text or None

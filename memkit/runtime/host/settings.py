@@ -150,6 +150,9 @@ def load_settings(project: Project, environment: Mapping[str, str] | None = None
     """Return the settings of this process; the environment overrides the ``.env`` file in the working directory."""
     found = os.environ if environment is None else environment
     variables = {**dotenv(Path(".env")), **found}
+    for name in ("MODEL", "AGENT_USER", "AGENT_CONTEXT"):
+        if not _is_text(variables.get(name, "")):
+            raise AgentError(f"{name} is not UTF-8 text.")
     values = _compiled(project.compiled / "settings.json", dict)
     if tokens := variables.get("CONTEXT_MAX_TOKENS"):
         values["context"] = {**values["context"], "max_tokens": math.ceil(_number("CONTEXT_MAX_TOKENS", tokens))}
@@ -158,7 +161,7 @@ def load_settings(project: Project, environment: Mapping[str, str] | None = None
         values=values,
         policies=tuple(_compiled(project.compiled / "policies.json", list)),
         domains=tuple(_compiled(project.compiled / "domains.json", list)),
-        memory_folder=Path(variables.get("MEMORY_DIR") or project.folder).expanduser().resolve(),
+        memory_folder=_memory_folder(variables.get("MEMORY_DIR", "")) or project.folder.resolve(),
         context=_host_context(variables.get("AGENT_CONTEXT", "")),
         timeout=_number("MODEL_TIMEOUT", variables.get("MODEL_TIMEOUT") or "60"),
         environment=variables,
@@ -177,6 +180,18 @@ def _compiled(path: Path, kind: type) -> Any:
     return content
 
 
+def _is_text(value: str) -> bool:
+    """Return whether a value of the environment can be written: bytes that are not UTF-8 arrive as lone surrogates."""
+    return value == value.encode(errors="replace").decode()
+
+
+def _memory_folder(text: str) -> Path | None:
+    try:
+        return Path(text).expanduser().resolve() if text else None
+    except RuntimeError as error:
+        raise AgentError(f"MEMORY_DIR={text!r} names a home that is not here.") from error
+
+
 def _host_context(text: str) -> dict[str, Any]:
     """Return the JSON object in ``AGENT_CONTEXT``; anything else is an error, because policies rely on it."""
     if not text.strip():
@@ -184,9 +199,9 @@ def _host_context(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CannotServe(f"AGENT_CONTEXT is not JSON: {error}.") from error
+        raise AgentError(f"AGENT_CONTEXT is not JSON: {error}.") from error
     if not isinstance(value, dict):
-        raise CannotServe('AGENT_CONTEXT must be a JSON object such as {"env": "test"}.')
+        raise AgentError('AGENT_CONTEXT must be a JSON object such as {"env": "test"}.')
     if "trust" in value:
         raise AgentError("AGENT_CONTEXT trust: this is set by the conversation and cannot be given.")
     return value
@@ -199,7 +214,7 @@ def _number(name: str, text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1e9:
-        raise CannotServe(f"{name}={text!r} is not a positive number.")
+        raise AgentError(f"{name}={text!r} is not a positive number.")
     return value
 
 
