@@ -109,6 +109,34 @@ def test_a_turn_is_told_by_the_conventions(exported: Told, store: Path, capsys: 
         assert name in measured
 
 
+def test_each_decision_of_the_gate_is_counted(exported: Told, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of whatever command; a change of a record's numbers is none."""
+
+    def memory(*words: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert run(["memory", *words, "--json", "--store", str(store)]) == code
+        data: dict[str, Any] = json.loads(capsys.readouterr().out)["data"]
+        return str(data.get("id"))
+
+    tea, dog = (memory("add", text, "--user", "ada") for text in ("Ada likes tea", "Ada has a dog"))
+    memory("add", "Ada likes tea", "--user", "ada")  # merged
+    oolong = memory("supersede", tea, "Ada likes oolong")
+    memory("refine", dog, "add and a cat")
+    memory("add", "The password is hunter2hunter2", "--user", "ada", code=1)
+    memory("supersede", oolong, "The password is hunter2hunter2", code=1)
+    memory("update", oolong, "--tag", "drink")
+    white = memory("add", "Ada drinks white tea", "--user", "ada")
+    memory("merge", oolong, white, "--text", "Ada drinks oolong and white tea")
+    assert run(["core", "set", "human", "Name: Ada", "--user", "ada", "--store", str(store)]) == 0
+
+    (scope,) = json.loads(exported.reader.get_metrics_data().to_json())["resource_metrics"][0]["scope_metrics"]
+    (counter,) = (one for one in scope["metrics"] if one["name"] == "memkit.gate.decisions")
+    counts = {one["attributes"]["decision"]: one["value"] for one in counter["data"]["data_points"]}
+    assert counts == {"admitted": 6, "merged": 2, "refused": 2}
+    told = [(span.attributes or {}).get("memkit.decision") for span in exported.named("update_memory")]
+    assert (told.count("admitted"), told.count("merged"), told.count(None)) == (3, 2, 1)
+
+
 def test_no_words_and_no_names_leave_by_default(
     exported: Told, store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

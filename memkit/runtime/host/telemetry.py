@@ -32,7 +32,10 @@ OPERATIONS: Mapping[str, str] = {
     "plan": "plan",
 }  # fmt: skip
 """Event of the account → operation of the conventions."""
-GATE: Mapping[str, str] = {"write": "admitted", "merge": "merged", "quarantine": "quarantined", "refusal": "refused"}
+GATE: Mapping[str, str] = {
+    "write": "admitted", "supersede": "admitted", "core": "admitted", "merge": "merged", "quarantine": "quarantined",
+    "refusal": "refused",
+}  # fmt: skip
 """Event → decision of the write gate."""
 OWN_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 """An id made by memkit; one brought by an import may be anyone's name."""
