@@ -660,9 +660,10 @@ class Workspace:
             if not force and (due is None or pending < due):
                 return None
             from memkit.store.chain_history import lines_of_others, require_whole, write_heads
-            from memkit.store.git import require_untracked
+            from memkit.store.git import require_not_ignored, require_untracked
 
             require_untracked(self.git)
+            require_not_ignored(self.git)
             require_whole(self.archive, self.git)
             for one in lines_of_others(self.archive.log, self.git):
                 self.notice(f"{one.path}: {one.message} They go into this commit.")

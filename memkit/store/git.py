@@ -260,6 +260,8 @@ class Git:
                     f"Git does not read {owned['path']}, because another user owns it. If you trust it: "
                     f"git config --global --add safe.directory {shlex.quote(owned['path'])}"
                 )
+            if "outside of your sparse-checkout" in said:
+                raise EnvironmentFault(sparse(self.root, arguments[arguments.index("--") + 1]))
             raise EnvironmentFault(f"git {arguments[0]} failed in {self.root}: {_reason(said)}")
         return ended.output if ended.status == 0 else b""
 
@@ -429,6 +431,33 @@ def require_untracked(git: Git) -> None:
     """Raise ``StoreFault`` if git tracks the machine's folder: a commit would continue as if nothing were wrong."""
     if is_tracked(git):
         raise StoreFault(f"Git tracks {git.root / MACHINE}: sessions and audit log, in clear text. {HOW_TO_CLEAN}")
+
+
+def require_not_ignored(git: Git) -> None:
+    """Raise ``EnvironmentFault`` if git ignores a shard of the archive, which it would then commit without a word."""
+    words = ("ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--", "archive")
+    found = [path for path in git.run(*words, check=False).split("\0") if path.endswith(".jsonl")]
+    if found:
+        raise EnvironmentFault(
+            f"Git ignores {git.root / found[0]}, so it commits no memory. 'git check-ignore -v {found[0]}' in "
+            f"{git.root} says why."
+        )
+
+
+def sparse(root: Path, path: str) -> str:
+    """Return that a clone's sparse checkout leaves out a path of the store, and how to include it."""
+    folder = path.partition("/")[0]
+    return (
+        f"This clone is a sparse checkout without {folder}/, so what is there is neither read nor committed. To "
+        f"include it: git -C {shlex.quote(str(root))} sparse-checkout add {folder}"
+    )
+
+
+def require_not_sparse(git: Git) -> None:
+    """Raise ``EnvironmentFault`` if a sparse checkout leaves out the archive."""
+    listed = git.run("ls-files", "-t", "-z", "--", "archive", check=False).split("\0")
+    if any(entry.startswith("S ") for entry in listed):
+        raise EnvironmentFault(sparse(git.root, "archive"))
 
 
 OF_A_COMMIT = (

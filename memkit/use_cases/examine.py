@@ -31,7 +31,7 @@ from memkit.runtime.memory.log.clone import (
 from memkit.runtime.memory.record.lines import ArchiveError
 from memkit.runtime.memory.tiers.budget import counter
 from memkit.skills.skill import load_skills
-from memkit.store.git import Git, require_untracked
+from memkit.store.git import Git, require_not_ignored, require_not_sparse, require_untracked
 from memkit.store.git_process import git_version
 from memkit.store.layout import find_store, git_folder, is_writable
 from memkit.store.sessions import damaged_sessions
@@ -171,6 +171,8 @@ def _why(error: Exception) -> str:
 def _repository(git: Git) -> str:
     top = git.require_top("nothing in it has a history")
     require_untracked(git)
+    require_not_ignored(git)
+    require_not_sparse(git)
     return str(top)
 
 
