@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import io
 import os
 import re
 import sys
@@ -16,7 +15,7 @@ import click
 
 from memkit import __version__
 from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope
-from memkit.runtime.host.terminal import harmless
+from memkit.runtime.host.terminal import given_arguments, harmless, prepare_streams
 
 Commands = Mapping[str, tuple[str, str]]
 """Command name → (``module:attribute``, its line in the help)."""
@@ -383,24 +382,6 @@ def _inner_words(name: str, word: str) -> Collection[str]:
     module, _, attribute = COMMANDS[name][0].partition(":")
     command = getattr(sys.modules.get(module), attribute, None)
     return (word,) if isinstance(command, click.Group) else getattr(command, "words", ())
-
-
-def prepare_streams() -> None:
-    """Replace closed streams by the null device, and use UTF-8 on all of them.
-
-    What cannot be decoded or encoded is written as an escape, so that no text of a store can end a command.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open until the end
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
-def given_arguments() -> list[str]:
-    """Return the command line's words as UTF-8, even if the locale says otherwise."""
-    return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
 
 
 def say(text: str, *, err: bool = False) -> bool:

@@ -386,6 +386,10 @@ def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
             formatter.write("".join(f"{'':{formatter.current_indent}}{line}\n" for line in lines))
 
 
+_HALVES = re.compile("[\ud800-\udfff]")
+"""Halves of surrogate pairs, as which the shell hands over bytes that are not UTF-8."""
+
+
 class MemkitCommand(click.Command):
     """A command with the options common to all memkit commands."""
 
@@ -400,6 +404,10 @@ class MemkitCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, with abbreviated ids already expanded."""
         for param in self.params:
+            given = ctx.params.get(str(param.name))
+            for one in given if isinstance(given, tuple) else (given,):
+                if isinstance(one, str) and _HALVES.search(one) and not isinstance(param.type, click.Path):
+                    raise UsageError(f"{one!r:.60} is not valid Unicode. Convert it to UTF-8 first.")
             if isinstance(param.type, RecordId) and param.name and (given := ctx.params.get(param.name)):
                 whole = param.type.whole
                 ctx.params[param.name] = (

@@ -174,12 +174,18 @@ def test_an_empty_name_is_not_everybody(command: list[str], at: Path, capsys: Ca
 
 
 @pytest.mark.parametrize(
-    "command", [["get", "a\udcff"], ["search", "tea", "--user", "a\udcff"], ["export", "--user", "a\udcff"]]
-)
-def test_a_name_in_another_encoding_is_bad_usage(command: list[str], at: Path, capsys: Captured) -> None:
-    """The shell hands such bytes over as halves of surrogate pairs; nothing can have been written under them."""
-    assert run(["memory", *command, "--store", str(at)]) == 2
+    "command",
+    [
+        "memory get a\udcff", "memory search tea --user a\udcff", "memory export --user a\udcff",
+        "memory search a\udcff --user ada", "chat --user ada -p a\udcff", "chat --user ada --context k=\udcff -p hi",
+        "sessions search \udcff --user ada", "policy check --tool t --arg a=\udcff", "plan \udcff",
+    ],
+)  # fmt: skip
+def test_a_word_in_another_encoding_is_bad_usage(command: str, at: Path, capsys: Captured) -> None:
+    """The shell hands such bytes over as halves of surrogate pairs; nothing is found by them, and nothing kept."""
+    assert run([*command.split(), "--store", str(at)]) == 2
     assert "is not valid Unicode" in capsys.readouterr().err
+    assert not [path for path in at.rglob("*") if path.is_file() and b"udcff" in path.read_bytes()]
 
 
 def test_an_import_of_no_file_says_so(at: Path, capsys: Captured) -> None:

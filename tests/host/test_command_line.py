@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,6 +55,39 @@ def test_a_hostile_answer_cannot_reach_the_terminal(host: Host, capsys: pytest.C
     assert host.run("-p", "Hi!", script=["\x1b[2Jgone"]) == 0
 
     assert capsys.readouterr().out == "\\x1b[2Jgone\n"
+
+
+AS_A_PROGRAM = """
+import os, sys
+from pathlib import Path
+from memkit.runtime.host.command import run
+from memkit.runtime.host.settings import Project
+place = Path.cwd()
+sys.exit(run(Project("tester", "small", place, place / "compiled", "scripted_target")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "out", "said"),
+    [
+        ("-p 'Grüß ☃'", 0, "Grüße ☃\n", ""), ("<&-", 2, "", "The message is empty"), ("-p hi >&-", 0, "", ""),
+        ("-p hi 2>&-", 0, "Grüße ☃\n", ""), ("-p hi --user $'\\xff'", 2, "", "--user is not UTF-8"),
+        ("-p hi --session $'\\xff'", 2, "", "--session is not UTF-8"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("locale", [{}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}])
+def test_text_is_utf_8_in_every_locale_and_closed_streams_end_nothing(
+    end: str, code: int, out: str, said: str, locale: dict[str, str], host: Host
+) -> None:
+    """As memkit's own commands: one line or an answer, and no trace."""
+    variables = {"PYTHONPATH": str(Path(__file__).parent), "SCRIPT": '["Gr\\u00fc\\u00dfe \\u2603"]', **locale}
+    command = f"exec {shlex.quote(sys.executable)} -c {shlex.quote(AS_A_PROGRAM)} {end}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=host.project.folder, env=os.environ | variables, capture_output=True, check=False
+    )
+
+    assert (done.returncode, done.stdout.decode()) == (code, out), done.stderr.decode()
+    assert said in done.stderr.decode() and "Traceback" not in done.stderr.decode()
 
 
 def test_help_names_the_project_and_loads_no_target(host: Host, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,10 +21,20 @@ from ..memory.lifecycle.consolidation import Consolidated, Tell
 from ..memory.log.clone import claim
 from ..memory.main import Origin
 from ..memory.record.lines import new_id
+from ..memory.record.record import encodable
 from .rooms import Rooms, open_rooms
 from .sessions import CHECKPOINTS, AgentError, CannotServe, lacks_room
 from .settings import Project, ProjectSettings, load_settings
-from .terminal import Questions, Showing, Streams, beside, harmless, persons_only
+from .terminal import (
+    Questions,
+    Showing,
+    Streams,
+    beside,
+    given_arguments,
+    harmless,
+    persons_only,
+    prepare_streams,
+)
 
 if TYPE_CHECKING:
     from ..memory.lifecycle.pieces import Extract
@@ -70,10 +80,16 @@ OpenConversation = Callable[[Rooms], AbstractContextManager[AgentConversation]]
 
 def run(project: Project, arguments: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
     """Run one command line and return its exit code; an error a person can act on prints one line and no traceback."""
+    if arguments is None:
+        prepare_streams()
+        arguments = given_arguments()
     streams = Streams(sys.stdin, sys.stdout, sys.stderr)
     options = parser(project).parse_args(arguments)
     work = tidy_up if options.consolidate else converse
     try:
+        for name in ("user", "session"):
+            if not encodable(getattr(options, name) or ""):
+                raise AgentError(f"--{name} is not UTF-8 text.")
         require_runtime(project)
         # What a tool prints must not stand between the results.
         with nullcontext() if streams.interactive else redirect_stdout(streams.messages):
@@ -235,7 +251,7 @@ class Telling:
         """Answer one turn, print it, and return its exit code."""
         if not text.strip():
             raise AgentError("The message is empty. Give one with -p TEXT or on standard input.")
-        if any("\ud800" <= character <= "\udfff" for character in text):  # read from bytes that are no UTF-8
+        if not encodable(text):  # read from bytes that are no UTF-8
             raise AgentError("The message is not UTF-8 text. Convert it first.")
         if is_slash(text):
             told_data = answered(self.rooms, answer_slash(self.rooms, conversation, text))

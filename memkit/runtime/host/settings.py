@@ -17,6 +17,7 @@ from ..memory.archive.reader import unobserved
 from ..memory.log.clone import state_folder
 from ..memory.main import ArchivalStore, MemorySettings
 from ..memory.record.lines import parse_duration, utc_now
+from ..memory.record.record import encodable
 from .sessions import AgentError, CannotServe
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def load_settings(project: Project, environment: Mapping[str, str] | None = None
     found = os.environ if environment is None else environment
     variables = {**dotenv(Path(".env")), **found}
     for name in ("MODEL", "AGENT_USER", "AGENT_CONTEXT"):
-        if not _is_text(variables.get(name, "")):
+        if not encodable(variables.get(name, "")):  # bytes that are not UTF-8 arrive as halves of surrogate pairs
             raise AgentError(f"{name} is not UTF-8 text.")
     values = _compiled(project.compiled / "settings.json", dict)
     if tokens := variables.get("CONTEXT_MAX_TOKENS"):
@@ -178,11 +179,6 @@ def _compiled(path: Path, kind: type) -> Any:
         # An empty object in place of the policies would otherwise count as an empty set.
         raise CannotServe(f"{path} cannot be used: it is not a {kind.__name__}. Render the project again.")
     return content
-
-
-def _is_text(value: str) -> bool:
-    """Return whether a value of the environment can be written: bytes that are not UTF-8 arrive as lone surrogates."""
-    return value == value.encode(errors="replace").decode()
 
 
 def _memory_folder(text: str) -> Path | None:

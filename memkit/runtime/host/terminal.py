@@ -7,6 +7,7 @@ it, so everything printed is made harmless first.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 if TYPE_CHECKING:
@@ -31,6 +33,24 @@ AGENTS: Mapping[str, str] = {
 """Variables that agents set for the programs they start, with the agent's name; the last one carries its own."""
 PERSON = "MEMKIT_PERSON"
 """Set to 1 by a host when a person stands behind such a program."""
+
+
+def prepare_streams() -> None:
+    """Replace closed streams by the null device, and use UTF-8 on all of them.
+
+    What cannot be decoded or encoded is written as an escape, so that no text of a store can end a command.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open until the end
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def given_arguments() -> list[str]:
+    """Return the command line's words as UTF-8, even if the locale says otherwise."""
+    return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
 
 
 def agent_at_work() -> str | None:
