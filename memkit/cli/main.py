@@ -340,6 +340,8 @@ def _describe(error: Exception) -> tuple[int, str, str]:
             "environment",
             f"A file name is not valid {error.encoding}, the encoding in use here. Set PYTHONUTF8=1.",
         )
+    if isinstance(error, RuntimeError) and "home directory" in str(error):  # pathlib's word for it
+        return 2, "usage", "The home directory that ~ stands for is unknown. Write the path in full, or set HOME."
     return 70, "bug", f"a bug in memkit: {type(error).__name__}: {error} (run again with --debug and report the trace)"
 
 

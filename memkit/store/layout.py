@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memkit import __version__
-from memkit.errors import StoreFault, StoreNotFound, UsageError
+from memkit.errors import EnvironmentFault, StoreFault, StoreNotFound, UsageError
 from memkit.runtime.host.terminal import shell_word
 from memkit.runtime.memory.log import clone
 from memkit.runtime.memory.log.clone import cache_folder, make_private, require_private
@@ -127,11 +127,17 @@ def keys_home() -> Path:
 
     Raises:
         UsageError: ``MEMKIT_KEYS`` is a relative path.
+        EnvironmentFault: This user's home directory is unknown.
     """
     try:
         return clone.keys_home()
     except ValueError as error:
         raise UsageError(str(error)) from None
+    except RuntimeError:
+        raise EnvironmentFault(
+            "The home directory of this user is unknown, and keys and trust are kept there. Set HOME, or MEMKIT_KEYS "
+            "to an absolute path."
+        ) from None
 
 
 def _from_environment() -> Path | None:
