@@ -15,7 +15,7 @@ import click
 
 from memkit import __version__
 from memkit.cli.output import COMPLETES, Diagnostic, Front, MemkitGroup, diagnostic, envelope
-from memkit.runtime.host.terminal import given_arguments, harmless, prepare_streams
+from memkit.runtime.host.terminal import given_arguments, harmless, prepare_streams, set_results_apart
 
 Commands = Mapping[str, tuple[str, str]]
 """Command name → (``module:attribute``, its line in the help)."""
@@ -268,7 +268,10 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> None:
     """Run the command line of this process."""
     prepare_streams()
-    code = run(given_arguments())
+    arguments = given_arguments()
+    if not {"--json", "--jsonl"}.isdisjoint(arguments):
+        set_results_apart()
+    code = run(arguments)
     try:
         sys.stderr.flush()
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -111,3 +112,30 @@ def test_input_that_is_no_text_is_read_as_escapes(filled: Path) -> None:
     done = shell("printf 'hello \\xff' | memkit chat --user ada --json", filled)
 
     assert done.returncode == 0, done
+
+
+NOISY = """
+import os, subprocess, sys
+
+def look():
+    print("PRINTED"), sys.__stdout__.write("OLD\\n"), os.write(1, b"RAW\\n"), subprocess.run(["echo", "CHILD"])
+    return "seen"
+"""
+
+
+@pytest.mark.parametrize("flag", ["--json -p hi", "--jsonl"])
+def test_what_a_tool_writes_to_standard_output_stands_not_in_a_result(flag: str, filled: Path, tmp_path: Path) -> None:
+    """Neither by print, nor through the descriptor, nor from a program that it starts."""
+    place = tmp_path / "copy"
+    subprocess.run(["cp", "-r", str(filled), str(place)], check=True)
+    (place / "noisy.py").write_text(NOISY)
+    tools = 'tools: [{name: look, description: Looks, run: "noisy:look"}]'
+    (place / "memkit.yaml").write_text(f"name: test\nformat: 2\n{tools}\n")
+    (tmp_path / "script.yaml").write_text("- {tool: look, args: {}}\n- {text: done}\n")
+    trusted = "memkit trust --yes > /dev/null 2>&1"
+    done = shell(
+        f"{trusted}; echo hi | memkit chat --user ada {flag} --provider scripted:{tmp_path}/script.yaml", place
+    )
+
+    assert [json.loads(line)["data"]["message"] for line in done.stdout.splitlines()] == ["done"], done
+    assert all(each in done.stderr for each in ("PRINTED", "OLD", "RAW", "CHILD"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -88,6 +89,29 @@ def test_text_is_utf_8_in_every_locale_and_closed_streams_end_nothing(
 
     assert (done.returncode, done.stdout.decode()) == (code, out), done.stderr.decode()
     assert said in done.stderr.decode() and "Traceback" not in done.stderr.decode()
+
+
+NOISY = """
+import os, subprocess, scripted_target
+opened = scripted_target.open_conversation
+def noisy(rooms):
+    os.write(1, b"RAW"), sys.__stdout__.write("OLD"), subprocess.run(["echo", "CHILD"])
+    return opened(rooms)
+scripted_target.open_conversation = noisy
+"""
+
+
+def test_what_others_write_to_standard_output_stands_not_in_a_result(host: Host) -> None:
+    """Neither through the descriptor, nor from a program that a tool starts."""
+    program = AS_A_PROGRAM.replace("place =", f"{NOISY}place =")
+    variables = {"PYTHONPATH": str(Path(__file__).parent), "SCRIPT": '["Hello."]'}
+    done = subprocess.run(
+        [sys.executable, "-c", program, "-p", "Hi!", "--json"], cwd=host.project.folder, env=os.environ | variables,
+        capture_output=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    assert json.loads(done.stdout)["data"]["message"] == "Hello.", done
+    assert all(each in done.stderr for each in (b"RAW", b"OLD", b"CHILD"))
 
 
 def test_help_names_the_project_and_loads_no_target(host: Host, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,6 +34,7 @@ from .terminal import (
     harmless,
     persons_only,
     prepare_streams,
+    set_results_apart,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def run(project: Project, arguments: Sequence[str] | None = None, environment: M
     if arguments is None:
         prepare_streams()
         arguments = given_arguments()
+        if not Streams(sys.stdin, sys.stdout, sys.stderr).interactive:
+            set_results_apart()
     streams = Streams(sys.stdin, sys.stdout, sys.stderr)
     options = parser(project).parse_args(arguments)
     work = tidy_up if options.consolidate else converse

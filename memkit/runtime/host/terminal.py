@@ -48,6 +48,15 @@ def prepare_streams() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
+def set_results_apart() -> None:
+    """Keep standard output for this program's own results: what tools and their programs write there are messages."""
+    with suppress(OSError, ValueError):
+        place = sys.stdout.fileno()
+        own = os.dup(place)
+        os.dup2(sys.stderr.fileno(), place)
+        sys.stdout = os.fdopen(own, "w", encoding="utf-8", errors="backslashreplace")
+
+
 def given_arguments() -> list[str]:
     """Return the command line's words as UTF-8, even if the locale says otherwise."""
     return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]
