@@ -73,8 +73,11 @@ def _run_copier(order: Order, place: Path) -> None:
     from copier import Settings, run_copy
     from copier.errors import CopierError, InvalidTypeError, PathError
     from jinja2 import TemplateError
+    from plumbum import local
 
-    with tempfile.TemporaryDirectory(dir=place.parent) as folder:
+    # Copier asks git about each file, and git must not read the settings of the repository that the project is for.
+    above = local.env(GIT_CEILING_DIRECTORIES=os.path.realpath(place.parent))
+    with above, tempfile.TemporaryDirectory(dir=place.parent) as folder:
         compose(order, Path(folder), place)
         try:
             # The settings of the user's own copier must not change what memkit renders; tasks and extensions never run.

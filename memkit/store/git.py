@@ -14,14 +14,14 @@ from threading import get_ident
 from memkit.errors import EnvironmentFault, StoreFault
 from memkit.runtime.memory.log.clone import MACHINE
 from memkit.runtime.memory.log.shards import take
-from memkit.store.git_process import EndedGit, GitProcess, KilledGit, require_alive
+from memkit.store.git_process import EndedGit, GitLocation, GitProcess, GitSettings, KilledGit, require_alive
 from memkit.store.layout import GitFolder, git_folder, head_branch, known_git_folder
 
 DETACHED = "No branch is checked out, so the commit is lost when you switch. Keep it: git branch NAME."
 _SECONDS = 60.0
 _HOOK_SECONDS = 600.0
 """Hooks run whole test suites."""
-_SIGNING = r"^(commit\.gpgsign|user\.signingkey|gpg\..*)$"
+_SIGNING = re.compile(r"commit\.gpgsign|user\.signingkey|gpg\..*", re.DOTALL)
 _SIGNERS = {
     "gpg.format": "openpgp", "gpg.program": "gpg", "gpg.openpgp.program": "gpg", "gpg.x509.program": "gpgsm",
     "gpg.ssh.program": "ssh-keygen",
@@ -44,7 +44,9 @@ class Git:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._process = GitProcess(root, self._repository)
+        self._process = GitProcess(root, self._locate)
+        self._identified: GitSettings | None = None
+        """The settings with which git knew who commits."""
         self._inherited: tuple[int, ...] = ()
         """Descriptors of the lock, which git holds as long as it runs."""
 
@@ -103,10 +105,11 @@ class Git:
     def init(self) -> None:
         """Create a repository here, with the branch ``main``."""
         self.run("init", "--quiet", "--template=", "--initial-branch=main")
-        self._process = GitProcess(self.root, self._repository)
 
     def require_identity(self) -> None:
         """Raise ``EnvironmentFault`` unless git knows who commits; git's guess from the host name is no identity."""
+        if (settings := self._process.settings()) is self._identified:
+            return
         for identity in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
             if not self.run("-c", "user.useConfigOnly=true", "var", identity, check=False):
                 self.run("config", "--list")  # a damaged setting is another reason
@@ -114,6 +117,7 @@ class Git:
                     "Git does not know who you are, so nothing can be committed. Run: "
                     'git config --global user.name "Your Name" && git config --global user.email you@example.org'
                 )
+        self._identified = settings
 
     def in_progress(self) -> str | None:
         """Return git's operation in progress, such as ``merge``, or None if there is none."""
@@ -175,12 +179,7 @@ class Git:
 
         The repository's configuration can name neither the program nor the key.
         """
-        own: dict[str, str] = {}
-        for scope in ("--system", "--global"):
-            words = ["config", scope, "--includes", "-z", "--get-regexp", _SIGNING]
-            for entry in self.run(*words, check=False).split("\0"):
-                key, _, value = entry.partition("\n")
-                own |= {key.lower(): value} if key else {}
+        own = {key: value for key, value in self._process.settings().own.items() if _SIGNING.fullmatch(key)}
         if own.get("commit.gpgsign", "").lower() not in ("true", "yes", "on", "1"):
             return {}
         # A value may contain anything; git parses these as a shell would.
@@ -214,6 +213,8 @@ class Git:
         Yields git's folder; None if there is none.
         """
         folder = git_folder(self.root)
+        if folder is not None:
+            folder.require_inside()  # again for each commit: a server may run for months
         with nullcontext(()) if folder is None else writing(folder) as self._inherited:
             try:
                 yield None if folder is None else folder.own
@@ -224,13 +225,13 @@ class Git:
         """Return the checked-out branch, as ``git_folder.head_branch`` reads it."""
         return head_branch(self.root)
 
-    def _repository(self) -> Mapping[str, str]:
-        """Return the variables that fix the working tree, whatever the repository's settings say."""
+    def _locate(self) -> GitLocation:
+        """Fix the working tree."""
         folder = git_folder(self.root)
         if folder is None:
-            return {}
+            return GitLocation({}, ())
         folder.require_inside()
-        return {"GIT_WORK_TREE": str(folder.top)}
+        return GitLocation({"GIT_WORK_TREE": str(folder.top)}, list(dict.fromkeys((folder.own, folder.shared))))
 
     def _ended(
         self,

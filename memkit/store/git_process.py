@@ -3,6 +3,7 @@
 Git starts programs named by a repository's settings, attributes and hooks, and fetches what a partial clone lacks. So
 
 - the settings are listed first, which runs nothing, and each one that names a program is overridden in every call;
+  they are listed again when a file that holds them has changed, for a server may run for months;
 - what git would run by itself (hooks, monitors, signatures, pagers) is switched off in every call;
 - no transport is allowed, replaced objects are read as they are, and the variables left by a calling git
   are removed;
@@ -26,7 +27,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from memkit.errors import EnvironmentFault, MissingExtra, StoreFault
 from memkit.runtime.host.terminal import one_line
-from memkit.store.layout import GitFolder
+from memkit.store.layout import MAX_BYTES, GitFolder, file_bytes
 
 if TYPE_CHECKING:
     import subprocess
@@ -95,19 +96,42 @@ def require_alive(ended: EndedGit, command: str, place: Path) -> None:
         raise KilledGit(f"git {command} was killed by signal {-ended.status} in {place}. Try again.")
 
 
+class GitLocation(NamedTuple):
+    """Where a repository is."""
+
+    variables: Mapping[str, str]
+    """What tells git so, whatever the repository's settings say."""
+    folders: Sequence[Path]
+    """Git's own folders, which hold those settings."""
+
+
+class GitSettings(NamedTuple):
+    """What git's configuration holds for a repository."""
+
+    overruled: dict[str, str]
+    """The settings that prevent the programs that it names from running."""
+    own: dict[str, str]
+    """What the person's and the machine's own files say, and those that they include."""
+
+
+_LISTED: dict[tuple[object, ...], GitSettings] = {}
+"""By all that they depend on, but for what a person's own files include. Without it, every other git would list."""
+_MOST_LISTED = 64
+
+
 class GitProcess:
     """Starts the git commands of one repository.
 
     Args:
         folder: The folder in which git is started.
-        variables: Returns the repository's location; called before the first command, raises if none may be touched.
+        locate: Returns the repository's location; called before the first command and when its settings have changed,
+            raises if none may be touched.
     """
 
-    def __init__(self, folder: Path, variables: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(self, folder: Path, locate: Callable[[], GitLocation]) -> None:
         self.folder = folder
-        self._variables = variables
-        self._named: dict[str, str] = {}
-        self._overruled: dict[str, str] | None = None
+        self._locate = locate
+        self._location = GitLocation({}, ())
 
     def finished(
         self,
@@ -134,7 +158,7 @@ class GitProcess:
             StoreFault: The repository is not trusted.
             EnvironmentFault: Git took too long.
         """
-        settings = self._settings(hooks=hooks)
+        settings = _OFF | ({} if hooks else NO_HOOKS) | self.settings().overruled
         return self._finished(arguments, given, settings, variables or {}, seconds, inherited)
 
     @contextmanager
@@ -167,24 +191,51 @@ class GitProcess:
         """Run ``git --version``, which uses no repository's settings."""
         return self._finished(["--version"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ())
 
-    def _settings(self, *, hooks: bool) -> dict[str, str]:
-        """Return all settings for a call, once those of the repository are known."""
-        if self._overruled is None:
-            self._named = dict(self._variables())
-            listed = self._finished(
-                ["config", "--list", "--name-only", "-z"], b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ()
+    def settings(self) -> GitSettings:
+        """Return what git's configuration holds, listed again unless all that it is read from is as it was."""
+        if not self._location.folders or self._state() not in _LISTED:
+            self._location = self._locate()
+        state = self._state()
+        if (known := _LISTED.get(state)) is not None:
+            return known
+        listed = self._list()
+        if state and state == self._state():
+            while len(_LISTED) >= _MOST_LISTED:
+                _LISTED.pop(next(iter(_LISTED)), None)
+            _LISTED[state] = listed
+        return listed
+
+    def _state(self) -> tuple[object, ...]:
+        """Return all that the settings depend on; empty if the repository's files name others, or cannot be read."""
+        try:
+            own = [
+                _content(folder / name) for folder in self._location.folders for name in ("config", "config.worktree")
+            ]
+            personal = [_content(path) for path in _personal_files()]
+        except OSError:
+            return ()
+        if any(b"include" in text.lower() for text in own):
+            return ()
+        inherited = (item for item in os.environ.items() if item[0] in _DECISIVE or _INHERITED.fullmatch(item[0]))
+        return (self.folder, *self._location.variables.items(), *sorted(inherited), *own, *personal)
+
+    def _list(self) -> GitSettings:
+        words = ["config", "--list", "--show-scope", "-z"]
+        listed = self._finished(words, b"", _OFF | NO_HOOKS, {}, _LISTING_SECONDS, ())
+        if listed.status != 0 and (ended := self.version()).status != 0:  # not the fault of the repository's file
+            said = ended.errors.decode("utf-8", "replace").strip()
+            raise EnvironmentFault(f"Git does not run here: {one_line(said)}")
+        parts = listed.output.decode("utf-8", "surrogateescape").split("\0")
+        entries = [(scope, *entry.partition("\n")[::2]) for scope, entry in zip(parts[::2], parts[1::2], strict=False)]
+        keys = {key for _, key, _ in entries}
+        if listed.status == 0 and _SENTINEL not in keys:
+            raise EnvironmentFault(
+                "This git is older than 2.31 and ignores settings from its caller, so it would run programs that "
+                "a repository names. Install a newer git."
             )
-            keys = listed.output.decode("utf-8", "surrogateescape").split("\0")
-            if listed.status != 0 and (ended := self.version()).status != 0:  # not the fault of the repository's file
-                said = ended.errors.decode("utf-8", "replace").strip()
-                raise EnvironmentFault(f"Git does not run here: {one_line(said)}")
-            if listed.status == 0 and _SENTINEL not in keys:
-                raise EnvironmentFault(
-                    "This git is older than 2.31 and ignores settings from its caller, so it would run programs that "
-                    "a repository names. Install a newer git."
-                )
-            self._overruled = overruled(keys)
-        return _OFF | ({} if hooks else NO_HOOKS) | self._overruled
+        return GitSettings(
+            overruled(keys), {key: value for scope, key, value in entries if scope in ("system", "global")}
+        )
 
     def _finished(
         self,
@@ -228,7 +279,7 @@ class GitProcess:
     def _require_no_pipe(self, arguments: Sequence[str]) -> None:
         """Raise ``StoreFault`` if git waits for a pipe in the working tree, which would never end."""
         named = dict(pairwise(arguments)).get("--work-tree")
-        for parent, _, files in os.walk(named or self._named.get("GIT_WORK_TREE") or self.folder):
+        for parent, _, files in os.walk(named or self._location.variables.get("GIT_WORK_TREE") or self.folder):
             for path in (Path(parent, name) for name in _READ_ON_THE_WAY.intersection(files)):
                 if path.is_fifo():
                     raise StoreFault(f"{path} is not a file, so git would block on it. Replace it with a file.")
@@ -240,7 +291,7 @@ class GitProcess:
 
         os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
         os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git  # started by GitPython's import
-        environment = self._environment(self._settings(hooks=False))
+        environment = self._environment(_OFF | NO_HOOKS | self.settings().overruled)
         try:
             from git.cmd import Git
         except ImportError as error:  # the import runs git, which a broken ~/.gitconfig breaks too
@@ -256,7 +307,7 @@ class GitProcess:
         return child
 
     def _environment(self, settings: Mapping[str, str]) -> dict[str, str]:
-        return {**_SET, **self._named, **_configuration(settings)}
+        return {**_SET, **self._location.variables, **_configuration(settings)}
 
 
 def require_git() -> str:
@@ -279,10 +330,32 @@ def git_version() -> str:
         MissingExtra: There is no git on the PATH.
         EnvironmentFault: It does not report one.
     """
-    ended = GitProcess(Path(os.sep), dict).version()
+    ended = GitProcess(Path(os.sep), lambda: GitLocation({}, ())).version()
     if ended.status != 0:
         raise EnvironmentFault(f"git --version failed: {ended.errors.decode('utf-8', 'replace').strip()}")
     return ended.output.decode("utf-8", "replace").strip()
+
+
+_DECISIVE = frozenset({"PATH", "HOME", "XDG_CONFIG_HOME"})
+
+
+def _personal_files() -> list[Path]:
+    """Return where git looks for a person's own settings, unless told otherwise."""
+    home = os.environ.get("HOME", "")
+    configured = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")  # noqa: PTH118 - may be empty
+    named = os.environ.get("GIT_CONFIG_GLOBAL")
+    return [Path(named)] if named else [Path(home, ".gitconfig"), Path(configured, "git", "config")]
+
+
+def _content(path: Path) -> bytes:
+    """Return a file's content, empty if there is none; raise ``OSError`` if git might read something else."""
+    try:
+        text = file_bytes(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    if len(text) > MAX_BYTES:
+        raise OSError(0, "too large")
+    return text
 
 
 def overruled(keys: Iterable[str]) -> dict[str, str]:
@@ -354,7 +427,7 @@ class Plumbing:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._process = GitProcess(folder, self._repository)
+        self._process = GitProcess(folder, self._locate)
 
     def run(self, *arguments: str, given: bytes = b"", check: bool = True, index: Path | None = None) -> bytes:
         """Run ``git ARGUMENTS`` and return its output; raise ``EnvironmentFault`` with git's last line."""
@@ -384,10 +457,11 @@ class Plumbing:
         with self._process.running("cat-file", "--batch") as (wanted, output):
             yield ObjectReader(wanted, output)
 
-    def _repository(self) -> Mapping[str, str]:
-        """Return the variables that make this folder the repository, without anybody's configuration."""
+    def _locate(self) -> GitLocation:
+        """Make this folder the repository, without anybody's configuration."""
         GitFolder(self.folder, self.folder, self.folder).require_inside()
-        return {"GIT_DIR": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+        variables = {"GIT_DIR": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+        return GitLocation(variables, [self.folder])
 
 
 class ObjectReader:

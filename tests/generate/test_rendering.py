@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import fcntl
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -96,6 +97,19 @@ def test_the_environment_of_whoever_renders_stays_out(
     files = tree(project(starters, "react", tmp_path / "out"))
 
     assert not [path for path, content in files.items() if b"somebody-here" in content]
+
+
+@pytest.mark.timeout(300)  # of a hang, which had no end
+def test_the_settings_of_the_repository_around_are_not_read(starters: Path, tmp_path: Path) -> None:
+    """Copier asks git about each file; a pipe among the settings of a foreign store's repository would stop it."""
+    (tmp_path / ".git").mkdir()
+    for folder in ("objects", "refs"):
+        (tmp_path / ".git" / folder).mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / ".git" / "config").write_text("[include]\n\tpath = pipe\n")
+    os.mkfifo(tmp_path / ".git" / "pipe")
+
+    assert (project(starters, "react", tmp_path / "out") / "agent").is_dir()
 
 
 def test_the_manifest_records_what_came_from_the_store(starters: Path, tmp_path: Path) -> None:

@@ -48,6 +48,80 @@ def test_a_hostile_configuration_runs_nothing(setting: str, repository: Git, tmp
     assert not mark.exists()
 
 
+def evil_filter(folder: Path, mark: Path) -> str:
+    """Return settings whose filter leaves a mark, and let it apply to every file below ``folder``."""
+    (folder / ".gitattributes").write_text("* filter=evil\n")
+    return f'[filter "evil"]\n\tclean = "touch {mark}; cat"\n'
+
+
+@pytest.mark.parametrize("place", ["config", "included", "worktree", "included by what came later"])
+def test_what_a_repository_names_while_memkit_is_running_runs_nothing(
+    place: str, repository: Git, tmp_path: Path
+) -> None:
+    """A server of months has read the settings before somebody adds a program to them."""
+    own, mark = repository.root / ".git", tmp_path / "ran"
+    extra = own / ("config.worktree" if place == "worktree" else "extra")
+    before = {"included": "[include]\n\tpath = extra\n", "worktree": "[extensions]\n\tworktreeConfig = true\n"}
+    with (own / "config").open("a") as config:
+        config.write(before.get(place, ""))
+    (repository.root / "fact.txt").write_text("x\n")
+    assert repository.commit("Remember", ["fact.txt"])
+
+    evil = evil_filter(repository.root, mark)
+    (own / "config" if place == "config" else extra).open("a").write(evil)
+    if place == "included by what came later":
+        (own / "config").open("a").write("[include]\n\tpath = extra\n")
+    (repository.root / "fact.txt").write_text("y\n")
+
+    assert repository.commit("Remember", [".gitattributes", "fact.txt"])
+    assert not mark.exists()
+
+
+def test_a_repository_that_was_made_while_memkit_is_running_runs_nothing(tmp_path: Path) -> None:
+    """The settings of no repository are not those of one that was made since."""
+    git, mark = Git(tmp_path), tmp_path / "ran"
+    assert not git.is_repository()
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    (tmp_path / ".git" / "config").open("a").write(evil_filter(tmp_path, mark))
+    (tmp_path / "fact.txt").write_text("x\n")
+
+    assert git.commit("Remember", [".gitattributes", "fact.txt"])
+    assert not mark.exists()
+
+
+def test_a_link_that_came_while_memkit_is_running_is_not_written_through(repository: Git, tmp_path: Path) -> None:
+    """What memkit found in order once can lead out by its next commit."""
+    (repository.root / "fact.txt").write_text("x\n")
+    assert repository.commit("Remember", ["fact.txt"])
+    outside = tmp_path / "outside"
+    (repository.root / ".git" / "logs" / "HEAD").rename(outside)
+    (repository.root / ".git" / "logs" / "HEAD").symlink_to(outside)
+    before = outside.read_bytes()
+    (repository.root / "fact.txt").write_text("y\n")
+
+    with pytest.raises(StoreFault, match="is a link out of the repository"):
+        repository.commit("Remember", ["fact.txt"])
+    assert outside.read_bytes() == before
+
+
+def test_a_command_is_one_process_while_the_settings_stay(
+    repository: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Listing the settings before every command would double what git costs; a person's own file counts as well."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "own"))
+    (tmp_path / "own").write_text("[user]\n\tname = Ada\n")
+    assert repository.run("config", "user.name").strip() == "Ada"
+    started: list[object] = []
+    start = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda words, **more: (started.append(words), start(words, **more))[1])
+
+    Git(repository.root).run("rev-parse", "--git-dir")
+    assert len(started) == 1
+    (tmp_path / "own").write_text("[user]\n\tname = Bob\n")
+    assert Git(repository.root).run("config", "user.name").strip() == "Bob"
+    assert len(started) == 3
+
+
 def test_a_commit_takes_only_the_named_paths(repository: Git) -> None:
     """What a person has staged stays staged and out of memkit's commit."""
     for name in ("theirs.txt", "ours.txt"):
