@@ -51,3 +51,17 @@ def test_the_home_of_somebody_who_is_not_here_is_bad_usage(words: str, capsys: p
     """A shell does not look after an equals sign or inside quotes."""
     assert run(words.split()) == 2
     assert "Write the path in full" in capsys.readouterr().err
+
+
+def test_a_home_that_is_relative_is_none(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Keys and trust would lie in whatever folder a command runs in, where git may take them."""
+    for name in ("MEMKIT_KEYS", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "at-home")
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["token", "new", "--user", "ada", "--scope", "read", "--store", str(store)]) == 3
+    assert "Set HOME" in capsys.readouterr().err
+    assert not (tmp_path / "at-home").exists()

@@ -390,6 +390,8 @@ def keys_home() -> Path:
     config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     # A relative XDG_CONFIG_HOME is invalid and must be ignored (XDG Base Directory Specification).
     base = config if config.is_absolute() else Path("~/.config").expanduser()
+    if not base.is_absolute():
+        raise RuntimeError(f"HOME={os.environ['HOME']!r} is not an absolute path, so the home directory is unknown.")
     return base / "memkit" / "keys"
 
 
