@@ -188,7 +188,7 @@ def test_what_would_run_is_noted_and_fails_nothing(put: Put, codes: Codes, store
     assert run(["lint", "--store", str(store)]) == 1
 
 
-@pytest.mark.parametrize("name", ["outbox", "archival_memory_insert"])
+@pytest.mark.parametrize("name", ["outbox", "archival_memory_insert", "working_memory", "plan_task", "skill_show"])
 def test_a_tool_of_a_name_that_is_taken_is_found(put: Put, codes: Codes, name: str) -> None:
     """By another tool or one of memory: no agent starts with both."""
     tools = "".join(f"- {{name: {one}, description: Keeps, run: [tee, o]}}\n" for one in ("outbox", "other", name))

@@ -60,6 +60,10 @@ def against_schema(found: Iterable[SchemaFinding], file: Checked, codes: SchemaC
 _SETTINGS = SchemaCodes("MKY013", "MKY013", "MKY014")
 
 
+_OF_THE_LOOP = ("working_memory", "plan_task", "propose_subtasks", "skill_search", "skill_show")
+"""The tools that agents have besides memory's, where there are skills and domains."""
+
+
 def settings(file: Checked) -> Iterator[Finding]:
     """Yield what is invalid in memkit.yaml; raise ``StoreFault`` if a newer memkit wrote it."""
     data = file.document.data
@@ -68,7 +72,7 @@ def settings(file: Checked) -> Iterator[Finding]:
     found = check(data, load_schema("memkit"))
     found = found or unusable_parameters(data.get("tools") or ())
     yield from against_schema(found, file, _SETTINGS)
-    taken = set(MEMORY_TOOL_NAMES)
+    taken = {*MEMORY_TOOL_NAMES, *_OF_THE_LOOP}
     for number, tool in enumerate(() if found else data.get("tools") or ()):
         if tool["name"] in taken:
             message = f"Two tools are named {tool['name']!r}, so no agent starts. Rename this one."
