@@ -117,6 +117,7 @@ def search(front: Front, query: str, user: str | None, limit: int | None) -> Non
     front.answer(
         data | _cut(len(found), limit),
         [*lines, *_more(len(found), limit)] if found else ["Nothing that was said matches."],
+        ok=bool(found),
     )
 
 
