@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 from table import print_rows
 
+from memkit.runtime.embeddings.local import LocalEmbedder
+from memkit.runtime.embeddings.nearest import NearestIndex
 from memkit.runtime.loop.core import AgentConfig, AgentLoop, Tools, VirtualContextMemory
 from memkit.runtime.loop.interface import Completion, Message, ToolSpec
 from memkit.runtime.memory.main import ArchivalStore, Draft, MainContext, MemoryTools, Origin
@@ -103,12 +105,14 @@ def dialogue(seed: int, records: int, file: str = WRITTEN[0]) -> tuple[list[str]
     return list(facts), list(facts.values())
 
 
-def measured(seed: int, records: int, most: int = 60, file: str = WRITTEN[0]) -> tuple[int, int, int, int]:
+def measured(
+    seed: int, records: int, most: int = 60, file: str = WRITTEN[0], vectors: NearestIndex | None = None
+) -> tuple[int, int, int, int]:
     """Return for a dialogue: remarks, those whose record was shown, idle remarks, those for which nothing was."""
     facts, remarks = dialogue(seed, records, file)
     if file == WRITTEN[0]:
         random.Random(seed).shuffle(remarks)  # of the later ones those that people wrote are asked, and first
-    with ArchivalStore(None) as archive:
+    with ArchivalStore(None, vectors=(lambda: vectors) if vectors else None) as archive:
         user = Origin(actor="user", user_id="ada")
         # No fact supersedes or contradicts another, whatever the gate makes of them; it is asked all the same.
         held = {fact: archive.offer(Draft(text=fact), user).id for fact in facts}
@@ -137,13 +141,15 @@ def main() -> None:
     """Print a row for each size."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--vectors", type=Path, help="folder of an embedding model")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    vectors = NearestIndex(LocalEmbedder(given.vectors)) if given.vectors else None
     rows = []
     for file, (size, wanted) in product(WRITTEN, SIZES.items()):
         seeds = range(given.seeds * (10 if size == 5 else 1))
         most = 60 if file == WRITTEN[0] else min(size // 2, 40)
-        found = [measured(seed, size, most, file) for seed in seeds]
+        found = [measured(seed, size, most, file, vectors) for seed in seeds]
         asked, shown, idle, still = (sum(column) for column in zip(*found, strict=True))
         rows.append(
             {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 import shutil
 import stat
 import subprocess
@@ -26,7 +27,9 @@ from memkit.runtime.host.settings import Project, load_settings
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index.corpus import FoundRecord
 from memkit.runtime.memory.index.search import fuse
+from memkit.runtime.memory.interface import MemorySettings
 from memkit.runtime.memory.log.clone import cache_folder
+from memkit.runtime.memory.record.lines import InvalidRecord
 from memkit.runtime.memory.record.record import Draft, Origin
 from memkit.runtime.memory.tiers.recall import RecallMemory
 
@@ -285,6 +288,59 @@ def test_a_hosted_model_is_handed_in_and_asked_for_many_texts_at_once() -> None:
         assert model.requests == 2
 
 
+class Crowded:
+    """Stands for a network: two texts have ``background`` in common, more of one meaning, and the rest is chance."""
+
+    name, dimension = "crowded", 257
+
+    def __init__(self, background: float) -> None:
+        self._background = background
+
+    def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return for each text what all share, what its meaning shares, and its own."""
+        return [self._vector(text.lower()) for text in texts]
+
+    def _vector(self, text: str) -> list[float]:
+        meant = {MEANINGS[word] for word in text.split() if word in MEANINGS}
+        about = _drawn(f"meaning {meant or text}")
+        own = [math.sqrt(0.4) * one + math.sqrt(0.6) * two for one, two in zip(about, _drawn(text), strict=True)]
+        return [math.sqrt(self._background), *(math.sqrt(1 - self._background) * part for part in own)]
+
+
+def _drawn(seed: str) -> list[float]:
+    """Return 256 numbers of length one."""
+    chance = random.Random(seed)
+    parts = [chance.gauss() for _ in range(256)]
+    return [part / math.hypot(*parts) for part in parts]
+
+
+@pytest.mark.parametrize("background", [0.0, 0.8])
+def test_what_is_near_is_measured_by_what_is_not(background: float) -> None:
+    """Whether a network finds little alike or everything, what stands out is found, and nothing else."""
+    index = NearestIndex(Crowded(background))
+    with ArchivalStore(None, vectors=lambda: index) as archive:
+        for text in ("the automobile is red", "a hound sleeps", "an infusion is hot"):
+            archive.offer(Draft(text=text), Origin(actor="user", user_id="ada"))
+
+        assert [hit.text for hit in archive.search("which dog", user_id="ada").hits] == ["a hound sleeps"]
+        assert archive.search("where is Zanzibar", user_id="ada").abstained
+
+
+def test_a_floor_that_a_store_names_holds(ask: Ask, tmp_path: Path) -> None:
+    """A number is the similarity itself; ``auto``, and no other word, leaves it to the model."""
+    settings = MemorySettings.from_mapping({"retrieval": {"vector_floor": 0}})
+    assert settings.retrieval.vector_floor == 0.0
+    index = NearestIndex(Crowded(0.8))
+    with ArchivalStore(None, settings=settings, vectors=lambda: index) as archive:
+        archive.offer(Draft(text="the automobile is red"), Origin(actor="user", user_id="ada"))
+        assert not archive.search("which dog", user_id="ada").abstained
+    ask("config", "set", "retrieval.vector_floor", "0.4")
+    ask("config", "set", "retrieval.vector_floor", "auto")
+    assert ask("config", "set", "retrieval.vector_floor", "high", code=2)
+    with pytest.raises(InvalidRecord, match="auto"):
+        MemorySettings.from_mapping({"retrieval": {"vector_floor": "high"}})
+
+
 def test_a_generated_project_searches_by_meaning_too(ask: Ask, tmp_path: Path) -> None:
     """The store's setting holds there, asks for the libraries, and another model under the name is refused."""
     add(ask, "The automobile is red")
@@ -408,9 +464,9 @@ def test_without_vectors_nothing_of_them_is_imported(store: Path) -> None:
 figures = st.tuples(*[st.floats(0, 1)] * 3)
 
 
-@given(st.lists(figures, min_size=1, max_size=8))
+@given(st.lists(figures, min_size=1, max_size=8), st.floats(-0.2, 1))
 def test_fusion_keeps_every_record_and_prefers_what_both_arms_prefer(
-    given_to: list[tuple[float, float, float]],
+    given_to: list[tuple[float, float, float]], background: float
 ) -> None:
     """Every record comes back, none more relevant than the best answers; better in both arms is not less relevant."""
     found = [
@@ -422,7 +478,7 @@ def test_fusion_keeps_every_record_and_prefers_what_both_arms_prefer(
     ]
     near = {number: similarity for number, (*_, similarity) in enumerate(given_to)}
 
-    fused = {one.document: parts["relevance"] for one, parts in fuse(found, near)}
+    fused = {one.document: parts["relevance"] for one, parts in fuse(found, near, background)}
 
     assert set(fused) == set(near)
     assert max(fused.values()) <= max(max(share, similarity) for _, share, similarity in given_to) + 1e-9

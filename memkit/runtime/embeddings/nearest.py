@@ -18,6 +18,25 @@ AT_ONCE = 500
 """How many texts are embedded, or read, at once."""
 MANY = 50_000
 """A larger corpus is not held in memory if a server has an index of its vectors."""
+UNRELATED = (
+    "The kettle is on the second shelf", "Our train leaves at half past six", "Maria teaches chemistry in Prague",
+    "I sold my bicycle last spring", "The invoice has to be paid by Friday", "He prefers tea without sugar",
+    "The server restarts every night", "We planted beans behind the shed", "My uncle collects old stamps",
+    "The meeting moved to the large hall", "She broke her wrist while skating", "Their cat sleeps in the bathtub",
+    "The paint in the corridor is still wet", "I owe Peter forty euros", "The museum is closed on Mondays",
+    "Our password policy changes in June", "The baby was born in a hospital in Leeds",
+    "Rain is expected over the weekend", "My brother plays chess in a club", "The contract names two suppliers",
+    "I cannot eat anything with nuts", "The bridge was built before the war", "Anna wants a puppy for her birthday",
+    "The release was postponed by a week", "We watch a film every Sunday", "The boiler makes a strange noise",
+    "His novel is set in Iceland", "The keys are with the neighbour", "I am learning to speak Spanish",
+    "The lease ends after three years", "Prices rose by five percent", "The choir sings in the old church",
+)  # fmt: skip
+"""Statements that have nothing in common: their similarities are what a model calls similar without a reason."""
+STANDS_OUT = 3.0
+"""How many standard deviations above the background a similarity is that has a reason."""
+ALL_ALIKE = 0.01
+UNMEASURED = 0.6
+"""The floor of a model for which these statements are all alike, such as one that knows none of their words."""
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS vectors(document INTEGER PRIMARY KEY, vector BLOB)",
     "CREATE TABLE IF NOT EXISTS state(model TEXT, generation INT, keys TEXT)",
@@ -82,6 +101,14 @@ class SharedVectors(Protocol):
         """Return the cosines of the nearest records in one record's corpus, by an index, and of those in ``beside``."""
 
 
+class Background(NamedTuple):
+    """How similar to a question texts are that have nothing to do with it."""
+
+    mean: float
+    floor: float
+    """The similarity from which a text stands out."""
+
+
 class Held(NamedTuple):
     """The vectors of a corpus in memory."""
 
@@ -107,6 +134,8 @@ class NearestIndex:
         self._open: WeakKeyDictionary[Corpus, Held] = WeakKeyDictionary()
         self._asked: tuple[str, Any] = ("", None)
         self._shared = shared
+        self._unrelated: tuple[Any, float] | None = None
+        """The mean of their vectors, and how far above the mean similarity one stands out."""
         self.is_exact = True
         """Whether the last question was compared with every vector."""
 
@@ -134,10 +163,22 @@ class NearestIndex:
             cosines = held.rows[wanted] @ vector
         return dict(zip(held.documents[wanted].tolist(), cosines.tolist(), strict=True))
 
+    def background(self, query: str) -> Background:
+        """Return how similar to ``query`` unrelated texts are."""
+        vector = self._vector(query)
+        assert self._unrelated is not None  # embedded with the first question
+        centre, margin = self._unrelated
+        mean = float(centre @ vector)
+        return Background(mean, mean + margin if margin > ALL_ALIKE else UNMEASURED)
+
     def _vector(self, query: str) -> Any:
         """Return the vector of a question, cached while each corpus is searched in turn."""
         if self._asked[1] is None or self._asked[0] != query:
-            self._asked = query, _units(self._embedder.embed_batch([query]))[0]
+            plain = UNRELATED if self._unrelated is None else ()
+            *unrelated, vector = _units(self._embedder.embed_batch([*plain, query]))
+            if unrelated:
+                self._unrelated = _centre(unrelated)
+            self._asked = query, vector
         return self._asked[1]
 
     def _caught_up(self, corpus: Corpus, shared: SharedVectors | None, *, is_many: bool) -> Held:
@@ -249,6 +290,15 @@ def _opened(path: Path | None, state: tuple[object, ...]) -> sqlite3.Connection 
         else:
             return sql
     return None
+
+
+def _centre(units: Sequence[Any]) -> tuple[Any, float]:
+    """Return the mean of vectors that have nothing in common, and the margin above their mean similarity."""
+    import numpy
+
+    rows = numpy.stack(units)
+    alike = (rows @ rows.T)[numpy.triu_indices(len(rows), 1)]
+    return rows.mean(axis=0), STANDS_OUT * float(alike.std())
 
 
 def _units(vectors: Any) -> Any:

@@ -7,7 +7,7 @@ and dataclasses take seven times as long.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from .record.lines import EMPTY, JSON, Decay, InvalidRecord, NoSealer, Reason, Sealer, parse_decay, parse_duration
 from .record.record import Draft, Origin, Record
@@ -311,7 +311,8 @@ class RetrievalSettings(NamedTuple):
     """``off``, or where the host finds the model; this room itself computes no vectors."""
     vector_model: str = ""
     """Name, dimension and digest of the model whose vectors this store uses, written with the first vector."""
-    vector_floor: float = 0.6
+    vector_floor: float | Literal["auto"] = "auto"
+    """Similarity from which a record is a candidate; ``auto``: what stands out from the background of its model."""
     floor: float = 0.15
     """Share of the query's weight that a record must cover to count as relevant at all."""
     weights: Weights = Weights()
@@ -458,6 +459,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "extract": ("auto", "rules", "off"),
     "consent": ("agent", "always"),
     "long_term": ("on", "off"),
+    "vector_floor": ("auto",),
 }
 """The allowed words of each enumerated setting."""
 DURATIONS = {"after", "ttl", "within", "max_age", "keep_superseded"}
@@ -505,7 +507,8 @@ def _value(default: Any, value: JSON, where: str, key: str) -> object:
         return _read(parse_decay, value, where)
     if key in DURATIONS and isinstance(value, str | int | float) and not isinstance(value, bool):
         return _read(parse_duration, value, where)
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+    may_be_a_number = isinstance(default, float) or key == "vector_floor"
+    if may_be_a_number and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default):
         wanted = "text" if isinstance(default, Decay) else f"a {type(default).__name__}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from random import Random
 from types import SimpleNamespace
 
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
+from memkit.runtime.memory.index.corpus import CorpusIndex
 from memkit.runtime.memory.interface import Hit, MemorySettings
 from memkit.runtime.memory.main import MainContext, MemoryTools, Origin
 from memkit.runtime.memory.record.record import Draft, Record
@@ -64,6 +65,35 @@ def test_two_records_that_share_their_word_with_a_plain_question_are_given(opene
     for question in ("Which of my relatives lives abroad?", "Who lives closest to the sea?"):
         assert sorted(told(opened(*facts), question)) == sorted(facts)
     assert told(opened(*facts), "Explain photosynthesis in one sentence.") == []
+
+
+class Resembling:
+    """Stands for vectors: every record is as similar to every question."""
+
+    is_exact = True
+
+    def __init__(self, similarity: float) -> None:
+        self._similarity = similarity
+
+    def nearest(self, corpus: CorpusIndex, query: str, limit: int, beside: Collection[int] = ()) -> dict[int, float]:
+        """Return all of them."""
+        return dict.fromkeys(corpus.live_documents(), self._similarity)
+
+    def background(self, query: str) -> tuple[float, float]:
+        """Return little."""
+        return 0.0, 0.3
+
+
+@pytest.mark.parametrize(("similarity", "is_told"), [(0.4, False), (0.6, True)])
+def test_what_only_resembles_the_words_a_little_is_found_when_asked_for(similarity: float, is_told: bool) -> None:
+    """A search finds what stands out; a turn that did not ask is given it only if it means at least half of it."""
+    with ArchivalStore(None, vectors=lambda: Resembling(similarity)) as archive:
+        archive.offer(Draft(text="The tomatoes get water at dusk"), Origin(actor="user", user_id="ada"))
+        tools = MemoryTools(MainContext(8000), archive, user_id="ada", session_id="now")
+
+        assert not archive.search("Explain photosynthesis", user_id="ada").abstained
+        assert bool(told(tools, "Explain photosynthesis")) == is_told
+        assert told(tools, "Who waters the tomatoes?") == ["The tomatoes get water at dusk"]
 
 
 WHO = ("Lena", "Omar", "Priya", "Nils", "Greta", "Ivan")

@@ -355,7 +355,8 @@ class ArchiveReader:
         if not self._long_term:
             return SearchReport((), abstained=True)
         # The first query loads the host's model.
-        floor = self.settings.retrieval.vector_floor
+        told = self.settings.retrieval.vector_floor
+        floor = told if isinstance(told, float) else None
         meaning = ByMeaning(self._vectors(), query, floor) if self._vectors is not None else None
         most = FOUND if k is None else k
         with self._reading(user_id):

@@ -463,11 +463,14 @@ class VectorIndex(Protocol):
     def nearest(self, corpus: CorpusIndex, query: str, limit: int, beside: Collection[int] = ()) -> Mapping[int, float]:
         """Return the similarity, at most 1, of the nearest documents of live records, and of those in ``beside``."""
 
+    def background(self, query: str) -> tuple[float, float]:
+        """Return the mean similarity of unrelated texts to a question, and the similarity that stands out from it."""
+
 
 class ByMeaning:
     """One question's search by meaning, to be fused with the results by words."""
 
-    def __init__(self, vectors: VectorIndex, query: str, floor: float) -> None:
+    def __init__(self, vectors: VectorIndex, query: str, floor: float | None) -> None:
         self._vectors = vectors
         self._query = query
         self._floor = floor
@@ -486,9 +489,11 @@ class ByMeaning:
         here = {found.document for found, _ in worded}
         near = self._vectors.nearest(corpus, self._query, limit, here)
         self.is_exact = self.is_exact and self._vectors.is_exact
-        more = [document for document, similarity in near.items() if similarity >= self._floor and document not in here]
+        mean, standing_out = self._vectors.background(self._query)
+        floor = standing_out if self._floor is None else self._floor
+        more = [document for document, similarity in near.items() if similarity >= floor and document not in here]
         meant = [(found, _words_of(found, terms, statistics)) for found in corpus.found(more)]
-        fused = fuse([*worded, *meant], self._among_neighbours(near, corpus, [*worded, *meant]))
+        fused = fuse([*worded, *meant], self._among_neighbours(near, corpus, [*worded, *meant]), mean)
         return _led_on(fused, corpus, terms, statistics)
 
     def _among_neighbours(
@@ -534,7 +539,7 @@ def _led_on(
     ]
 
 
-def fuse(found: Sequence[Scored], near: Mapping[int, float]) -> list[Scored]:
+def fuse(found: Sequence[Scored], near: Mapping[int, float], background: float) -> list[Scored]:
     """Return every record of either arm with a relevance that combines both.
 
     Scores are fused, not ranks, which would give a weak arm an equal say (``docs/retrieval.md``). Relevance by words
@@ -544,7 +549,7 @@ def fuse(found: Sequence[Scored], near: Mapping[int, float]) -> list[Scored]:
     """
     similar = [near.get(one.document, 0.0) for one, _ in found]
     by_words = spread([parts["relevance"] for _, parts in found], low=0.0)
-    by_meaning = spread(similar, low=min([*near.values(), max(similar, default=0.0) / 2]))
+    by_meaning = spread(similar, low=background)
     sums = [BY_WORDS * words + (1 - BY_WORDS) * meaning for words, meaning in zip(by_words, by_meaning, strict=True)]
     best = max(sums, default=0.0) or 1.0
     strength = max((max(parts["coverage"], sim) for (_, parts), sim in zip(found, similar, strict=True)), default=0.0)

@@ -342,7 +342,7 @@ class MemoryTools:
                     min_confidence=settings.min_confidence,
                     where=self,
                 )
-                hits = {hit.id: hit for hit in report.hits} | hits
+                hits = {hit.id: hit for hit in report.hits if _is_told_unasked(hit)} | hits
                 lost |= {loser.id: loser.reason for loser in report.losers}
         turns = self.recall.holding(words, self.user_id, LEAST_SHARE) if content_words(words) else []
         earlier = [(share, turn) for share, turn in turns if not turn.text.rstrip().endswith("?")]
@@ -710,6 +710,15 @@ OUTCOME = "outcome"
 """The operation with which the loop reports the outcome of a task."""
 WRITING = frozenset({"archival_memory_insert", "core_memory_append", "core_memory_replace", "memory_value", OUTCOME})
 MEMORY_TOOL_NAMES = frozenset(str(spec["name"]) for spec in SPECS)
+
+
+def _is_told_unasked(hit: Hit) -> bool:
+    """Return whether a record fits a turn that did not ask for it: what shares no word with it has to mean much of it.
+
+    Something always resembles a request for a joke a little.
+    """
+    is_meant_alone = "similarity" in hit.parts and not hit.parts["coverage"] and "relation" not in hit.parts
+    return not is_meant_alone or hit.parts["similarity"] >= LEAST_SHARE
 
 
 def _applies(record: Record, asked: set[str]) -> bool:
