@@ -263,6 +263,15 @@ def test_a_network_in_the_open_format_is_a_model_too(ask: Ask, tmp_path: Path) -
     assert found(ask, "which car") == ["The automobile is red"]
 
 
+def test_a_network_reports_to_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runtime of networks tells its maker of each session unless this says otherwise before it is loaded."""
+    monkeypatch.setenv("ORT_DISABLE_TELEMETRY", "0")
+
+    LocalEmbedder(make_network(tmp_path / "net"))
+
+    assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
+
+
 class HostedModel:
     """Stands for a service: counts the requests, and its vectors are not of length one."""
 

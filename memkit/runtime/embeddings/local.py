@@ -14,7 +14,8 @@ from .interface import EmbeddingError, MissingLibrary
 if TYPE_CHECKING:
     import numpy
 
-OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "ORT_DISABLE_TELEMETRY")
+"""Set before the libraries are loaded: official builds of onnxruntime otherwise report to their maker."""
 NETWORKS = ("onnx/model.onnx", "model.onnx", "onnx/model_quantized.onnx", "onnx/model_qint8_avx512_vnni.onnx")
 """Where a folder may contain its ONNX network; the first one present is used."""
 TABLES = ("model.safetensors", "0_StaticEmbedding/model.safetensors")
