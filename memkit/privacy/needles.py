@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -192,9 +192,9 @@ class Needles:
 
     def spare_lines(self, text: str) -> None:
         """Leave out these exact lines, and memkit's own words: its files are made of them."""
-        self._shipped.update(line.strip() for line in text.splitlines())
-        # Spelled as it is there: the name of a place, such as "Lisbon", stays somebody's.
-        self.words.difference_update(word for word in _WORD.findall(text) if word.islower())
+        lines, words = _lines_and_words(text)
+        self._shipped |= lines
+        self.words = self.words.difference(words)
 
     def spare(self, text: str) -> None:
         """Leave out the pieces that also occur in ``text``, which is somebody else's."""
@@ -291,6 +291,16 @@ def flat(text: str) -> str:
     'cafeno7'
     """
     return text.translate(_LETTERS)
+
+
+@lru_cache(maxsize=1024)
+def _lines_and_words(shipped: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the lines and the words of one of memkit's files, which each survey is told of again.
+
+    Words are spelled as they are there: the name of a place, such as "Lisbon", stays somebody's.
+    """
+    lines = frozenset(line.strip() for line in shipped.splitlines())
+    return lines, frozenset(filter(str.islower, _WORD.findall(shipped)))
 
 
 def _runs(letters: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from memkit.errors import EnvironmentFault
@@ -39,9 +40,9 @@ class Repository:
     folder: Path
     """``.git``"""
 
-    @property
+    @cached_property
     def git(self) -> Plumbing:
-        """Return its plumbing."""
+        """Return its plumbing, which asks once which programs its settings name."""
         return Plumbing(self.folder)
 
     def require_erasable(self) -> None:

@@ -33,6 +33,13 @@ _NOUNS = {
 }
 
 
+_TYPES: Mapping[str, Any] = {
+    "object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool,
+    "null": type(None),
+}  # fmt: skip
+"""What each type of JSON is in Python, where truth values are whole numbers too."""
+
+
 class SchemaFinding(NamedTuple):
     """One way in which data does not fit its schema."""
 
@@ -54,6 +61,7 @@ class SchemaFinding(NamedTuple):
 def load_schema(name: str) -> Schema:
     """Return a schema that ships with memkit: ``skill``, ``policy``, ``domain`` or ``memkit``."""
     schema: Schema = json.loads(schema_path(name).read_text(encoding="utf-8"))
+    _SHIPPED[id(schema)] = _Checker(schema)
     return schema
 
 
@@ -64,7 +72,8 @@ def check(data: Any, schema: Schema) -> list[SchemaFinding]:
     >>> [finding.message for finding in check({"nam": "x"}, schema)]
     ["Unknown key 'nam'. Did you mean 'name'?"]
     """
-    return list(_Checker(schema).check(data, schema, ()))
+    checker = _SHIPPED.get(id(schema)) or _Checker(schema)
+    return [] if checker.fits(data, schema) else list(checker.check(data, schema, ()))
 
 
 def unusable_parameters(tools: Sequence[Mapping[str, Any]]) -> list[SchemaFinding]:
@@ -101,6 +110,58 @@ class _Checker:
 
     def __init__(self, root: Schema) -> None:
         self.root = root
+        self._tests: dict[int, Callable[[Any], bool]] = {}
+        """What says whether data fits, by the identity of the part of the schema that it was made of."""
+
+    def fits(self, data: Any, schema: Schema) -> bool:
+        """Return whether ``check`` would find nothing: most data fits, and words for branches not meant cost most."""
+        test = self._tests.get(id(schema))
+        if test is None:
+            test = self._tests[id(schema)] = self._test(self._resolved(schema))
+        return test(data)
+
+    def _test(self, schema: Schema) -> Callable[[Any], bool]:
+        _require_known(schema)
+        kinds = _names(schema.get("type", [*_NOUNS]))
+        types = tuple(_TYPES[name] for name in kinds)
+        allowed = [[schema[word]] if word == "const" else schema[word] for word in ("const", "enum") if word in schema]
+        values = [(check, schema[name]) for name, check in _VALUES.items() if name in schema.keys() - {"const", "enum"}]
+        choices = [schema[keyword] for keyword in _CHOICES if keyword in schema]
+        is_plain, items = not schema.keys() & _OF_OBJECTS, schema.get("items")
+        fits = self.fits
+
+        def test(data: Any) -> bool:
+            if not isinstance(data, types) or (data.__class__ is bool and "boolean" not in kinds):
+                return False
+            for each in allowed:
+                if not _is_among(data, each):
+                    return False
+            for check, limit in values:
+                if check(data, limit):
+                    return False
+            for branches in choices:
+                if not any(fits(data, branch) for branch in branches):
+                    return False
+            if isinstance(data, dict):
+                return is_plain or self._fits_object(data, schema)
+            return items is None or not isinstance(data, list) or all(fits(one, items) for one in data)
+
+        return test
+
+    def _fits_object(self, data: dict[str, Any], schema: Schema) -> bool:
+        for key in schema.get("required", ()):
+            if key not in data:
+                return False
+        for key, value in data.items():
+            fitting = _fitting(key, schema)
+            if not fitting and schema.get("additionalProperties", True) is False:
+                return False
+            if "propertyNames" in schema and not self.fits(key, schema["propertyNames"]):
+                return False
+            for part in fitting:
+                if not self.fits(value, part):
+                    return False
+        return True
 
     def check(self, data: Any, schema: Schema, path: KeyPath) -> Iterator[SchemaFinding]:
         schema = self._resolved(schema)
@@ -108,16 +169,14 @@ class _Checker:
         if expected is not None and not any(_is(data, name) for name in _names(expected)):
             yield SchemaFinding("type", path, _wrong_type(data, _names(expected), path))
             return
-        unknown = schema.keys() - _KEYWORDS
-        if unknown:
-            raise ValueError(f"The schema keywords {sorted(unknown)} are not supported.")
+        _require_known(schema)
         for keyword in (known for known in _VALUES if known in schema):
             message = _VALUES[keyword](data, schema[keyword])
             if message and keyword == "pattern" and "title" in schema:  # words, where the schema has some
                 message = f"is {_short(data)}, not {schema['title']}."
             if message:
                 yield SchemaFinding("value", path, f"{_subject(path)} {message}")
-        for branches in (schema[keyword] for keyword in ("anyOf", "oneOf") if keyword in schema):
+        for branches in (schema[keyword] for keyword in _CHOICES if keyword in schema):
             yield from self._choice(data, branches, path)
         if isinstance(data, dict):
             yield from self._object(data, schema, path)
@@ -148,23 +207,19 @@ class _Checker:
         for finding in self.check(key, schema.get("propertyNames", {}), path):
             message = f"The key {key!r}{finding.message.removeprefix(_subject(path))}"
             yield SchemaFinding("value", path, message, at_key=True)
-        fitting = [properties[key]] if key in properties else []
-        fitting += [sub for pattern, sub in schema.get("patternProperties", {}).items() if _matches(pattern, key)]
-        rest = schema.get("additionalProperties", True)
-        if not fitting and rest is False:
+        fitting = _fitting(key, schema)
+        if not fitting and schema.get("additionalProperties", True) is False:
             near = _nearest(key, list(properties))
             message = f"Unknown key {key!r}.{f' Did you mean {near!r}?' if near else _known(schema)}"
             yield SchemaFinding("unknown_key", path, message, at_key=True, meant=near)
-        if not fitting and isinstance(rest, Mapping):
-            fitting = [rest]
         for sub in fitting:
             yield from self.check(value, sub, path)
 
     def _choice(self, data: Any, branches: list[Schema], path: KeyPath) -> Iterator[SchemaFinding]:
         """Yield nothing if a branch fits; else the faults in the branch that was meant, if that is clear."""
-        results = [list(self.check(data, branch, path)) for branch in branches]
-        if not all(results):
+        if any(self.fits(data, branch) for branch in branches):
             return
+        results = [list(self.check(data, branch, path)) for branch in branches]
         meant = [found for found in results if not any(f.kind == "type" and f.path == path for f in found)]
         if len(meant) > 1:
             strange = [sum(_is_structural(finding, path) for finding in found) for found in meant]
@@ -184,17 +239,29 @@ class _Checker:
         return _either([_NOUNS[name] for name in _names(branch.get("type", "object"))])
 
 
+_SHIPPED: dict[int, _Checker] = {}
+"""The checkers of the schemas that ship with memkit, by the schema's identity."""
+
+
+def _require_known(schema: Schema) -> None:
+    if unknown := schema.keys() - _KEYWORDS:
+        raise ValueError(f"The schema keywords {sorted(unknown)} are not supported.")
+
+
+def _fitting(key: str, schema: Schema) -> list[Schema]:
+    """Return the parts of a schema that the value of a key has to fit."""
+    properties, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
+    fitting = [properties[key]] if key in properties else []
+    fitting += [part for pattern, part in schema.get("patternProperties", {}).items() if _matches(pattern, key)]
+    return fitting if fitting or not isinstance(rest, Mapping) else [rest]
+
+
 def _names(expected: str | list[str]) -> list[str]:
     return [expected] if isinstance(expected, str) else list(expected)
 
 
 def _is(data: Any, name: str) -> bool:
-    if name == "integer":
-        return isinstance(data, int) and not isinstance(data, bool)
-    if name == "number":
-        return isinstance(data, (int, float)) and not isinstance(data, bool)
-    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-    return isinstance(data, kinds[name])
+    return isinstance(data, _TYPES[name]) and (not isinstance(data, bool) or name == "boolean")
 
 
 def _wrong_type(data: Any, expected: list[str], path: KeyPath) -> str:
@@ -230,8 +297,12 @@ def _matches(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(text) is not None
 
 
+def _is_among(data: Any, allowed: list[Any]) -> bool:
+    return any(data == value and type(data) is type(value) for value in allowed)
+
+
 def _enum(data: Any, allowed: list[Any]) -> str:
-    if any(data == value and type(data) is type(value) for value in allowed):
+    if _is_among(data, allowed):
         return ""
     hint = suggestion(data, [value for value in allowed if isinstance(value, str)]) if isinstance(data, str) else ""
     return f"must be {_either([repr(value) for value in allowed])}.{hint}"
@@ -295,5 +366,6 @@ _VALUES: Mapping[str, Callable[[Any, Any], str]] = {
 }
 
 _ANNOTATIONS = {"$schema", "$id", "$defs", "$comment", "title", "description", "examples", "default"}
-_STRUCTURE = {"type", "properties", "required", "patternProperties", "additionalProperties", "propertyNames", "items"}
-_KEYWORDS = _ANNOTATIONS | _STRUCTURE | {"anyOf", "oneOf", *_VALUES}
+_OF_OBJECTS = {"properties", "required", "patternProperties", "additionalProperties", "propertyNames"}
+_CHOICES = ("anyOf", "oneOf")
+_KEYWORDS = _ANNOTATIONS | _OF_OBJECTS | {"type", "items", *_CHOICES, *_VALUES}

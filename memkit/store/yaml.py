@@ -11,8 +11,8 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -350,10 +350,27 @@ def _parse(text: str, shown: str) -> Document:
     """
     if pyyaml.__with_libyaml__ and not _READ_DIFFERENTLY.search(text):
         try:
-            return _built(text, shown, _quick_events)
+            found = _lately_built(text, shown) if len(text) <= _SHORT else _built(text, shown, _quick_events)
+            return replace(found, data=_copied(found.data))
         except (YamlError, pyyaml.YAMLError, ValueError, OverflowError, _Unsure):
             pass
     return _carefully(text, shown)
+
+
+_SHORT = 40_000
+"""Characters of the files whose documents are kept, the last few: one process often reads the same file again."""
+
+
+@lru_cache(maxsize=32)
+def _lately_built(text: str, shown: str) -> Document:
+    return _built(text, shown, _quick_events)
+
+
+def _copied(data: Any) -> Any:
+    """Return a copy of plain data, which its reader may change."""
+    if isinstance(data, dict):
+        return {key: _copied(value) for key, value in data.items()}
+    return [_copied(item) for item in data] if isinstance(data, list) else data
 
 
 def _carefully(text: str, shown: str) -> Document:

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memkit.policies.files import load_policies
 from memkit.resources import resource
 from memkit.store.config import DEFAULTS
 from memkit.store.layout import SCHEMA_FILES
-from memkit.store.schema import check, load_schema
+from memkit.store.schema import _Checker, check, load_schema
 from memkit.store.yaml import load_yaml
 
 SKILL = {"name": "x", "description": "d", "steps": ["one"]}
@@ -168,3 +169,27 @@ def test_any_data_is_checked_without_an_accident(data: Any) -> None:
     for finding in check(data, load_schema("skill")):
         assert finding.position(document)
         assert finding.message.endswith((".", "?"))
+
+
+STARTERS = [policy.data for policy in load_policies(resource("policies"))]
+
+
+def spoiled(data: Any, choose: Any) -> Any:
+    """Return ``data`` with something drawn in the place of one of its parts."""
+    if isinstance(data, dict | list) and data and choose(st.integers(0, 5)):
+        key = choose(st.sampled_from(list(data if isinstance(data, dict) else range(len(data)))))
+        copied: Any = data.copy()
+        copied[key] = spoiled(data[key], choose)
+        return copied
+    return choose(JSON)
+
+
+@given(st.data(), st.sampled_from(STARTERS))
+def test_data_fits_where_nothing_is_found(data: st.DataObject, policy: Any) -> None:
+    """The quick answer, that data fits, is the one that a search for faults gives, for any part of a schema."""
+    checker, changed = _Checker(load_schema("policy")), spoiled(policy, data.draw)
+
+    assert checker.fits(policy, checker.root)
+    assert checker.fits(changed, checker.root) == (not list(checker.check(changed, checker.root, ())))
+    for name, part in checker.root["$defs"].items():
+        assert checker.fits(changed, part) == (not list(checker.check(changed, part, ()))), name

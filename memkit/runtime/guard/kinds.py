@@ -270,16 +270,23 @@ def _under_known_names(data: JSON, spelled: str, depth: int, known: frozenset[st
         return
     for name, value in data.items():
         place = f"{spelled}.{name}"
-        folded = re.sub(r"[^a-z]+", "_", str(name).casefold())
-        if (folded in known or folded.rpartition("_")[2] in known & _COMMANDS) and not isinstance(value, Mapping):
+        folded, end = _folded(str(name))
+        if (folded in known or (end in _COMMANDS and end in known)) and not isinstance(value, Mapping):
             yield place, value
             if isinstance(value, str):
                 yield from ((place, whole) for whole in _with_words_beside(data, name, value))
         if isinstance(value, Mapping | list | tuple):
             inner = list(_under_known_names(value, place, depth + 1, known))
             yield from inner
-            if value and isinstance(value, Mapping) and not inner and folded in known & _COMMAND_KEYS:
+            if value and isinstance(value, Mapping) and not inner and folded in known and folded in _COMMAND_KEYS:
                 yield place, value  # a command in a form of its own, which nobody can read
+
+
+@lru_cache(maxsize=1024)
+def _folded(name: str) -> tuple[str, str]:
+    """Return an argument's name in small letters, with one line between its words, and the last of these."""
+    folded = re.sub(r"[^a-z]+", "_", name.casefold())
+    return folded, folded.rpartition("_")[2]
 
 
 def _with_words_beside(data: Mapping[str, JSON], name: str, program: str) -> Iterator[JSON]:
