@@ -39,6 +39,7 @@ def as_python(value: Any) -> str:
 
 WIDTH = 110
 """Characters per line of JSON."""
+_FLAT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True).encode
 
 
 def as_json(value: Any) -> str:
@@ -49,27 +50,46 @@ def as_json(value: Any) -> str:
     >>> print(as_json({"b": [1, 2], "a": {}}))
     {"a": {}, "b": [1, 2]}
     """
-    _refuse_surrogates(value)
-    return _spread(value, "")
+    text = _spread(value, "")
+    if _SURROGATE.search(text):
+        _refuse_surrogates(value)
+    return text
 
 
 def _spread(value: Any, indent: str) -> str:
-    flat = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
-    if len(indent) + len(flat) <= WIDTH or not value or not isinstance(value, Mapping | list | tuple):
-        return flat
+    is_plain = not value or not isinstance(value, Mapping | list | tuple)
+    if is_plain or _room_left(value, WIDTH - len(indent)) >= 0:
+        flat = _FLAT(value)
+        if is_plain or len(indent) + len(flat) <= WIDTH:
+            return flat
     if len(value) == 1:  # a single item shares its brackets' lines
         (only,) = value
         if not isinstance(value, Mapping):
             return f"[{_spread(only, indent)}]"
-        return f"{{{json.dumps(only, ensure_ascii=False)}: {_spread(value[only], indent)}}}"
+        return f"{{{_FLAT(only)}: {_spread(value[only], indent)}}}"
     inner = f"{indent}  "
     if isinstance(value, Mapping):
-        items = [f"{json.dumps(key, ensure_ascii=False)}: {_spread(value[key], inner)}" for key in sorted(value)]
+        items = [f"{_FLAT(key)}: {_spread(value[key], inner)}" for key in sorted(value)]
         return "{\n" + ",\n".join(inner + item for item in items) + f"\n{indent}}}"
     items = [_spread(item, inner) for item in value]
     if not any(isinstance(item, Mapping | list | tuple) for item in value):
         items = _filled(items, WIDTH - len(inner))
     return "[\n" + ",\n".join(inner + item for item in items) + f"\n{indent}]"
+
+
+def _room_left(value: Any, room: int) -> int:
+    """Return at least how much of a line ``value`` leaves, negative as soon as it surely does not fit."""
+    if isinstance(value, str):
+        return room - len(value) - len('""')
+    if not isinstance(value, Mapping | list | tuple):
+        return room - 1
+    for item in value:
+        room = _room_left(item, room) - len(", ")
+        if isinstance(value, Mapping):
+            room = _room_left(value[item], room) - len(": ")
+        if room < 0:
+            break
+    return room
 
 
 def _filled(items: list[str], width: int) -> list[str]:

@@ -75,9 +75,8 @@ def _run_copier(order: Order, place: Path) -> None:
     from jinja2 import TemplateError
     from plumbum import local
 
-    # Copier asks git about each file, and git must not read the settings of the repository that the project is for.
-    above = local.env(GIT_CEILING_DIRECTORIES=os.path.realpath(place.parent))
-    with above, tempfile.TemporaryDirectory(dir=place.parent) as folder:
+    # Copier asks git about each file; it finds none, which would read the settings of the repository around.
+    with local.env(PATH=os.devnull), tempfile.TemporaryDirectory(dir=place.parent) as folder:
         compose(order, Path(folder), place)
         try:
             # The settings of the user's own copier must not change what memkit renders; tasks and extensions never run.
