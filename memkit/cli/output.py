@@ -357,7 +357,7 @@ def harmless_json(body: Any) -> str:
     text = json.dumps(body, ensure_ascii=False, allow_nan=False)
     if text.isascii() and text.isprintable():
         return text
-    return "".join(json.dumps(char)[1:-1] if is_unsafe(char) else char for char in text)
+    return text.translate({ord(char): json.dumps(char)[1:-1] for char in set(text) if is_unsafe(char)})
 
 
 def command_name() -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from memkit.runtime.guard import shell
 from memkit.runtime.guard.core import Call, compile_policy
+from memkit.runtime.guard.match import make_clause
 from memkit.runtime.guard.proof import find_grounds, prove
 
 DATA: dict[str, Any] = {
@@ -74,3 +75,28 @@ def test_a_proof_reads_each_command_once() -> None:
     reached = [part.place for part in proof.coverage if part.kind == "clause" and part.reached]
     assert reached == ["match.tool", "match.args.command.any[0].shell"]
     assert shell._read_text.cache_info().misses - before <= 2 * len(calls), "once for the clauses, once for the effect"
+
+
+CONDITIONS = [
+    "y", {"shell": {"program": "rm"}}, {"glob": "*.py"}, {"regex": "^ab+$"}, {"prefix": "git "}, {"in": ["u", "v"]},
+    {"sql": {"statement": "drop"}}, {"range": {"min": 3}}, {"not": {"prefix": "r"}}, {"surely": {"shell": {"program": "dd"}}},
+]  # fmt: skip
+VALUES = ["y", "rm x", "a.py", "abb", "git add", "v", "drop table t", 4, 2, "echo $(", ["rm", "x"], ["y", "q"], None]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("of_kind", [False, True])
+def test_a_clause_is_reached_where_its_condition_holds(value: Any, *, of_kind: bool) -> None:
+    """Whether a call meets it may be looked up, and not asked, and the answer is the same."""
+    tool = {"tool_kind": "shell"} if of_kind else {"tool": "bash"}
+    data = DATA | {"match": tool | {"args.command": {"any": CONDITIONS}}, "exceptions": []}
+    call = Call("bash", {"cmd" if of_kind else "command": value})
+    clauses = compile_policy(data).clauses()
+    alone = [
+        make_clause(one.key, leaf, leaf.path, of_kind=one.of_kind) for one in clauses for leaf in one.check.leaves()
+    ]
+
+    parts = [part for part in prove(data, [call]).coverage if part.kind == "clause"]
+
+    assert [part.reached for part in parts] == [bool(one.test(call).state) for one in alone]
+    assert any(part.reached for part in parts)

@@ -239,7 +239,7 @@ OPERATORS: dict[str, Callable[[JSON, Path], Predicate]] = {
 
 
 _ROOTS = ("args", "context")
-_TOOL_KEYS = ("tool", "tool_kind")
+TOOL_KEYS = ("tool", "tool_kind")
 
 
 Test = Callable[[Call], Ternary]
@@ -285,7 +285,7 @@ class Alternative(NamedTuple):
 def make_clause(key: str, check: Predicate, path: Path, *, of_kind: bool = False) -> Clause:
     """Return a clause with its test; the usual one-part name is looked up without a search."""
     root, _, name = key.partition(".")
-    if root in _TOOL_KEYS:
+    if root in TOOL_KEYS:
         return Clause(key, check, path, lambda call: _named("tool", check.on(call.tool)))
     if of_kind:
         return Clause(key, check, path, _commands_test(check), of_kind=True)
@@ -401,7 +401,7 @@ def _alternative(data: JSON, path: Path, context_only: bool) -> Alternative:
         _check_key(key, place, context_only)
         check = _kind(condition, place) if key == "tool_kind" else compile_condition(condition, place)
         clauses.append(make_clause(key, check, place, of_kind=key == "args.command" and "tool_kind" in data))
-    tools = tuple(clause for clause in clauses if clause.key in _TOOL_KEYS)
+    tools = tuple(clause for clause in clauses if clause.key in TOOL_KEYS)
     return Alternative(tuple(clause for clause in clauses if clause not in tools), tools, _listed(data.get("tool")))
 
 
@@ -425,6 +425,6 @@ def _check_key(key: JSON, path: Path, context_only: bool) -> None:
     root, _, name = key.partition(".")
     if context_only and root != "context":
         raise PolicySetError("an exception reads only context.<name>, which the host program sets", path=path)
-    if key in _TOOL_KEYS or (root in _ROOTS and all(name.split("."))):
+    if key in TOOL_KEYS or (root in _ROOTS and all(name.split("."))):
         return
     raise PolicySetError(f"unknown key {key!r}; known are tool, tool_kind, args.<name>, context.<name>", path=path)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from .checks import Predicate
 from .core import FAULTS, CompiledException, Guard, Policy, compile_policy, why_failed
 from .interface import JSON, Call, Path, Ternary, Verdict, contribution, spell_path
-from .match import Alternative, Clause, make_clause
+from .match import TOOL_KEYS, Alternative, Clause, make_clause
+from .selection import PolicySelection
 
 
 @dataclass(frozen=True)
@@ -182,9 +183,13 @@ def _clauses(policy: Policy, calls: Sequence[Call]) -> Iterator[CoveredPart]:
         number: make_clause(clause.key, leaf, leaf.path, of_kind=clause.of_kind)
         for number, (clause, leaf) in enumerate(parts)
     }
-    for call in calls:  # each is read as shell once, which takes longer than all questions about it
-        for number in [number for number, alone in pending.items() if alone.test(call).state]:
-            del pending[number]
+    asked = [() if alone.key in TOOL_KEYS else (alone,) for alone in pending.values()]
+    selection = PolicySelection([[Alternative(clauses)] for clauses in asked])
+    for call in calls:  # each is read as shell once, and asked only about what it may meet
+        met = selection.meeting(call)
+        for number in list(pending) if met is None else pending.keys() & met:
+            if pending[number].test(call).state:
+                del pending[number]
     for number, (clause, leaf) in enumerate(parts):
         yield CoveredPart("clause", f"{clause.key}: {leaf.says}", leaf.path, number not in pending)
 
