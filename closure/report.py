@@ -205,7 +205,8 @@ def _who(cells: Sequence[Cell], systems: Mapping[str, System]) -> Iterable[str]:
     yield "## Systems\n\n| system | what it is here | packages | |\n|---|---|---|---|"
     for name, system in systems.items():
         said = [cell.reason for cell in cells if cell.id == f"{name}/environment/set-up" and cell.result == SKIPPED]
-        yield f"| {name} | {system.about} | {', '.join(system.packages)} | {_flat(said[0]) if said else ''} |"
+        parts = ", ".join((*system.packages, *system.model))
+        yield f"| {name} | {system.about} | {parts} | {_flat(said[0]) if said else ''} |"
     yield ""
 
 

@@ -204,6 +204,7 @@ def _cells_of(system: System, suite: Suite, plan: Plan, known: Mapping[str, Cell
     wanted = [
         case for case in suite.cases
         if (not case.only or system.name in case.only)
+        and (not system.suites or suite.name in system.suites)
         and (not plan.cases or f"{system.name}/{suite.name}/{case.id}" in plan.cases)
     ]  # fmt: skip
     for case in wanted:
@@ -229,7 +230,7 @@ def _environment(system: System, plan: Plan, manners: Manners) -> Iterator[Cell]
     if reason := manners.absence(system):
         yield replace(here, result=SKIPPED, reason=f"not run here: {reason}")
         return
-    yield replace(here, result=PASS, reason=", ".join(system.packages) or "of this checkout")
+    yield replace(here, result=PASS, reason=", ".join((*system.packages, *system.model)) or "of this checkout")
     if not plan.cases:
         yield from manners.cells(plan, system)
 
@@ -259,6 +260,8 @@ class Manners:
         try:
             python = environments.python_of(list(system.packages), system.python)
             servers.require(system.server)
+            if system.model:
+                environments.model_of(system.model)
         except environments.NotHereError as reason:
             return str(reason)
         if not system.asks_model:
@@ -320,6 +323,8 @@ def _asked(cell: Cell, case: Case, system: System, plan: Plan, manners: Manners)
         # A separate server for each case: another one's log must not affect this one.
         with servers.running(system.server) as beside:
             variables = {**beside, **({"CLOSURE_STORE": str(servers.new_store())} if system.is_ours else {})}
+            if system.model:
+                variables["CLOSURE_MODEL"] = str(environments.model_of(system.model))
             verdict = case.ask(Trial(system, opened, plan.seed, plan.share, plan.data))
     except CannotError as cannot:
         verdict, cell = None, replace(cell, result=SKIPPED, reason=f"cannot: {cannot}")

@@ -24,6 +24,10 @@ class System:
     """Requirements with their versions; none for what runs in memkit's own environment."""
     python: str = ""
     """The least version that it needs, if memkit's own is too old."""
+    model: tuple[str, ...] = ()
+    """Packages whose files are put together as a folder of an embedding model; none of their code runs."""
+    suites: tuple[str, ...] = ()
+    """The suites in which it differs from a system beside it; empty for all."""
     server: str = ""
     """What has to run beside it: ``postgres``."""
     asks_model: bool = False
@@ -52,7 +56,7 @@ def load_systems() -> dict[str, System]:
             **{
                 **fields,
                 "adapter": f"closure.adapters.{fields['adapter']}",
-                "packages": tuple(fields.get("packages", ())),
+                **{many: tuple(fields.get(many, ())) for many in ("packages", "model", "suites")},
             },
         )
         for name, fields in described.items()

@@ -181,7 +181,7 @@ SUITE = Suite(
     "recall",
     f"Dialogues made from the seed: {FACTS} facts of {len(TOPICS)} topics, beside each two texts that sound like the "
     f"question and do not answer it, and {TALK} pieces of talk of the same words. Who gives the telling text among the "
-    "first five for half of them passes, and the figure is the share. No embedding model is used by anybody.",
+    "first five for half of them passes, and the figure is the share. Nobody but memkit-files-vectors uses a model.",
     tuple(
         Case(kind, f"The text that answers is among the first five when it is asked {how}.",
              partial(found_among_first, kind), frozenset({NOTHING, EVERYTHING}))
