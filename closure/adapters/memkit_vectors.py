@@ -11,10 +11,11 @@ MODEL = "minilm 384 7edee52b329d9889"
 
 
 class MemkitVectors(MemkitFiles):
-    """The store names the folder; nothing else is set."""
+    """The store names the folder, and a floor that suits any network."""
 
     def _prepare(self) -> None:
         if "vector_model" in (self._place / "memkit.yaml").read_text("utf-8"):
             return  # a later start
-        for key, value in (("vectors", os.environ["CLOSURE_MODEL"]), ("vector_model", MODEL)):
+        named = {"vectors": os.environ["CLOSURE_MODEL"], "vector_model": MODEL, "vector_floor": "auto"}
+        for key, value in named.items():
             self.command("config", "set", f"retrieval.{key}", value)

@@ -436,9 +436,8 @@ def require_untracked(git: Git) -> None:
 
 def require_not_ignored(git: Git) -> None:
     """Raise ``EnvironmentFault`` if git ignores a shard of the archive, which it would then commit without a word."""
-    words = ("ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--", "archive")
-    found = [path for path in git.run(*words, check=False).split("\0") if path.endswith(".jsonl")]
-    if found:
+    words = ("ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--", "archive/*.jsonl")
+    if found := git.run(*words, check=False).split("\0")[:-1]:
         raise EnvironmentFault(
             f"Git ignores {git.root / found[0]}, so it commits no memory. 'git check-ignore -v {found[0]}' in "
             f"{git.root} says why."

@@ -77,7 +77,7 @@ def rows(owner: str, columns: str = "user_id, shared") -> list[tuple[Any, ...]]:
 
 
 def test_what_one_instance_embedded_no_other_one_does(open_with: Open, owner: str) -> None:
-    """A cold instance embeds no record, only the question and its background, and finds the same, scored the same."""
+    """A cold instance asks the model for the question alone, and finds the same with the same scores."""
     first, second = Counting(), Counting()
     one, two = open_with("one", first), open_with("two", second)
     for text in ("The automobile is red", "The hound sleeps", "A vessel sails"):
@@ -90,7 +90,7 @@ def test_what_one_instance_embedded_no_other_one_does(open_with: Open, owner: st
     assert [hit.parts["similarity"] for hit in here.hits] == pytest.approx(
         [hit.parts["similarity"] for hit in there.hits], abs=1e-3
     )
-    assert second.asked == [*nearest.UNRELATED, "which car"]
+    assert second.asked == ["which car"]
     assert here.vectors == "exact"
     assert rows(owner) == [("ann", False)] * 3 + [("bob", True)]
     assert {model for (model,) in rows(owner, "model")} == {identity(first)}
@@ -104,7 +104,7 @@ def test_another_model_has_vectors_of_its_own(open_with: Open, owner: str) -> No
 
     two.search("car", user_id="ann")
 
-    assert other.asked == ["The automobile is red", *nearest.UNRELATED, "car"]
+    assert other.asked == ["The automobile is red", "car"]
     assert len({model for (model,) in rows(owner, "model")}) == 2
 
 
@@ -159,8 +159,8 @@ def test_vectors_of_sealed_text_stay_on_the_machine_that_has_the_key(
     monkeypatch.setattr(Workspace, "embedder", Counting())
     (store / "tiny").mkdir()
     (store / "tiny" / "model.safetensors").touch()  # what lies there is never read
-    for setting in (["privacy.seal", "user"], ["retrieval.vectors", "tiny"], ["retrieval.vector_floor", "0.5"]):
-        assert run(["config", "set", *setting, "--store", str(store)]) == 0
+    for words in (["config", "set", "privacy.seal", "user"], ["config", "set", "retrieval.vectors", "tiny"]):
+        assert run([*words, "--store", str(store)]) == 0
     assert run(["memory", "add", "The automobile is red", "--user", "ann", "--store", str(store)]) == 0
     capsys.readouterr()
 
@@ -207,8 +207,7 @@ def test_without_pgvector_each_instance_makes_its_own(plain: str, tmp_path: Path
         address(plain.replace("postgres:@", "app@"), ARCHIVES), Instance(tmp_path, utc_now, lambda event: None)
     )
     index = NearestIndex(Counting(), log.vectors)
-    settings = MemorySettings.from_mapping({"retrieval": {"vector_floor": 0.5}})
-    with ArchivalStore(tmp_path, log=log, vectors=lambda: index, settings=settings) as archive:
+    with ArchivalStore(tmp_path, log=log, vectors=lambda: index) as archive:
         archive.offer(Draft("The automobile is red"), ANN)
         report = archive.search("which car", user_id="ann")
 

@@ -327,7 +327,8 @@ def _drawn(seed: str) -> list[float]:
 def test_what_is_near_is_measured_by_what_is_not(background: float) -> None:
     """Whether a network finds little alike or everything, what stands out is found, and nothing else."""
     index = NearestIndex(Crowded(background))
-    with ArchivalStore(None, vectors=lambda: index) as archive:
+    settings = MemorySettings.from_mapping({"retrieval": {"vector_floor": "auto"}})
+    with ArchivalStore(None, settings=settings, vectors=lambda: index) as archive:
         for text in ("the automobile is red", "a hound sleeps", "an infusion is hot"):
             archive.offer(Draft(text=text), Origin(actor="user", user_id="ada"))
 
@@ -336,7 +337,8 @@ def test_what_is_near_is_measured_by_what_is_not(background: float) -> None:
 
 
 def test_a_floor_that_a_store_names_holds(ask: Ask, tmp_path: Path) -> None:
-    """A number is the similarity itself; ``auto``, and no other word, leaves it to the model."""
+    """A number, by default 0.6, is the similarity itself; ``auto``, and no other word, leaves it to the model."""
+    assert MemorySettings().retrieval.vector_floor == 0.6
     settings = MemorySettings.from_mapping({"retrieval": {"vector_floor": 0}})
     assert settings.retrieval.vector_floor == 0.0
     index = NearestIndex(Crowded(0.8))
@@ -346,7 +348,7 @@ def test_a_floor_that_a_store_names_holds(ask: Ask, tmp_path: Path) -> None:
     ask("config", "set", "retrieval.vector_floor", "0.4")
     ask("config", "set", "retrieval.vector_floor", "auto")
     assert ask("config", "set", "retrieval.vector_floor", "high", code=2)
-    with pytest.raises(InvalidRecord, match="auto"):
+    with pytest.raises(InvalidRecord, match="vector_floor must be a float, not 'high'"):
         MemorySettings.from_mapping({"retrieval": {"vector_floor": "high"}})
 
 
@@ -473,9 +475,9 @@ def test_without_vectors_nothing_of_them_is_imported(store: Path) -> None:
 figures = st.tuples(*[st.floats(0, 1)] * 3)
 
 
-@given(st.lists(figures, min_size=1, max_size=8), st.floats(-0.2, 1))
+@given(st.lists(figures, min_size=1, max_size=8), st.none() | st.floats(-0.2, 1))
 def test_fusion_keeps_every_record_and_prefers_what_both_arms_prefer(
-    given_to: list[tuple[float, float, float]], background: float
+    given_to: list[tuple[float, float, float]], background: float | None
 ) -> None:
     """Every record comes back, none more relevant than the best answers; better in both arms is not less relevant."""
     found = [

@@ -165,20 +165,16 @@ class NearestIndex:
 
     def background(self, query: str) -> Background:
         """Return how similar to ``query`` unrelated texts are."""
-        vector = self._vector(query)
-        assert self._unrelated is not None  # embedded with the first question
+        if self._unrelated is None:
+            self._unrelated = _centre(_units(self._embedder.embed_batch(UNRELATED)))
         centre, margin = self._unrelated
-        mean = float(centre @ vector)
+        mean = float(centre @ self._vector(query))
         return Background(mean, mean + margin if margin > ALL_ALIKE else UNMEASURED)
 
     def _vector(self, query: str) -> Any:
         """Return the vector of a question, cached while each corpus is searched in turn."""
         if self._asked[1] is None or self._asked[0] != query:
-            plain = UNRELATED if self._unrelated is None else ()
-            *unrelated, vector = _units(self._embedder.embed_batch([*plain, query]))
-            if unrelated:
-                self._unrelated = _centre(unrelated)
-            self._asked = query, vector
+            self._asked = query, _units(self._embedder.embed_batch([query]))[0]
         return self._asked[1]
 
     def _caught_up(self, corpus: Corpus, shared: SharedVectors | None, *, is_many: bool) -> Held:
@@ -292,11 +288,10 @@ def _opened(path: Path | None, state: tuple[object, ...]) -> sqlite3.Connection 
     return None
 
 
-def _centre(units: Sequence[Any]) -> tuple[Any, float]:
+def _centre(rows: Any) -> tuple[Any, float]:
     """Return the mean of vectors that have nothing in common, and the margin above their mean similarity."""
     import numpy
 
-    rows = numpy.stack(units)
     alike = (rows @ rows.T)[numpy.triu_indices(len(rows), 1)]
     return rows.mean(axis=0), STANDS_OUT * float(alike.std())
 

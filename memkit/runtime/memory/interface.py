@@ -311,7 +311,7 @@ class RetrievalSettings(NamedTuple):
     """``off``, or where the host finds the model; this room itself computes no vectors."""
     vector_model: str = ""
     """Name, dimension and digest of the model whose vectors this store uses, written with the first vector."""
-    vector_floor: float | Literal["auto"] = "auto"
+    vector_floor: float | Literal["auto"] = 0.6
     """Similarity from which a record is a candidate; ``auto``: what stands out from the background of its model."""
     floor: float = 0.15
     """Share of the query's weight that a record must cover to count as relevant at all."""
@@ -459,7 +459,6 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "extract": ("auto", "rules", "off"),
     "consent": ("agent", "always"),
     "long_term": ("on", "off"),
-    "vector_floor": ("auto",),
 }
 """The allowed words of each enumerated setting."""
 DURATIONS = {"after", "ttl", "within", "max_age", "keep_superseded"}
@@ -507,9 +506,10 @@ def _value(default: Any, value: JSON, where: str, key: str) -> object:
         return _read(parse_decay, value, where)
     if key in DURATIONS and isinstance(value, str | int | float) and not isinstance(value, bool):
         return _read(parse_duration, value, where)
-    may_be_a_number = isinstance(default, float) or key == "vector_floor"
-    if may_be_a_number and isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if key == "vector_floor" and value == "auto":
+        return value
     if type(value) is not type(default):
         wanted = "text" if isinstance(default, Decay) else f"a {type(default).__name__}"
         raise InvalidRecord(f"{where} must be {wanted}, not {value!r:.60}.")

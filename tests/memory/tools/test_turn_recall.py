@@ -87,7 +87,8 @@ class Resembling:
 @pytest.mark.parametrize(("similarity", "is_told"), [(0.4, False), (0.6, True)])
 def test_what_only_resembles_the_words_a_little_is_found_when_asked_for(similarity: float, is_told: bool) -> None:
     """A search finds what stands out; a turn that did not ask is given it only if it means at least half of it."""
-    with ArchivalStore(None, vectors=lambda: Resembling(similarity)) as archive:
+    settings = MemorySettings.from_mapping({"retrieval": {"vector_floor": "auto"}})
+    with ArchivalStore(None, settings=settings, vectors=lambda: Resembling(similarity)) as archive:
         archive.offer(Draft(text="The tomatoes get water at dusk"), Origin(actor="user", user_id="ada"))
         tools = MemoryTools(MainContext(8000), archive, user_id="ada", session_id="now")
 

@@ -489,11 +489,10 @@ class ByMeaning:
         here = {found.document for found, _ in worded}
         near = self._vectors.nearest(corpus, self._query, limit, here)
         self.is_exact = self.is_exact and self._vectors.is_exact
-        mean, standing_out = self._vectors.background(self._query)
-        floor = standing_out if self._floor is None else self._floor
+        background, floor = self._vectors.background(self._query) if self._floor is None else (None, self._floor)
         more = [document for document, similarity in near.items() if similarity >= floor and document not in here]
         meant = [(found, _words_of(found, terms, statistics)) for found in corpus.found(more)]
-        fused = fuse([*worded, *meant], self._among_neighbours(near, corpus, [*worded, *meant]), mean)
+        fused = fuse([*worded, *meant], self._among_neighbours(near, corpus, [*worded, *meant]), background)
         return _led_on(fused, corpus, terms, statistics)
 
     def _among_neighbours(
@@ -539,7 +538,7 @@ def _led_on(
     ]
 
 
-def fuse(found: Sequence[Scored], near: Mapping[int, float], background: float) -> list[Scored]:
+def fuse(found: Sequence[Scored], near: Mapping[int, float], background: float | None = None) -> list[Scored]:
     """Return every record of either arm with a relevance that combines both.
 
     Scores are fused, not ranks, which would give a weak arm an equal say (``docs/retrieval.md``). Relevance by words
@@ -549,6 +548,8 @@ def fuse(found: Sequence[Scored], near: Mapping[int, float], background: float) 
     """
     similar = [near.get(one.document, 0.0) for one, _ in found]
     by_words = spread([parts["relevance"] for _, parts in found], low=0.0)
+    if background is None:  # of a floor that does not ask for it
+        background = min([*near.values(), max(similar, default=0.0) / 2])
     by_meaning = spread(similar, low=background)
     sums = [BY_WORDS * words + (1 - BY_WORDS) * meaning for words, meaning in zip(by_words, by_meaning, strict=True)]
     best = max(sums, default=0.0) or 1.0
