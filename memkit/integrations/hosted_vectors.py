@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import math
 import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ class HostedVectors:
 
     def __init__(self, path: Path | None) -> None:
         self._sql = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, self._sql.close).atexit = False
         if path is not None:
             path.chmod(0o600)
         self._sql.execute(SCHEMA)

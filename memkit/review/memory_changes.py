@@ -7,6 +7,7 @@ import sqlite3
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -89,6 +90,10 @@ class ShardLines:
         ).fetchone()
         return _opened(found[0], self._sealer) if found else None
 
+    def close(self) -> None:
+        """Delete the unnamed file."""
+        self._sql.close()
+
 
 def _key(id: str) -> bytes:
     return id.encode("utf-8", "surrogatepass")  # JSON can contain what cannot be encoded
@@ -160,8 +165,8 @@ def memory_subjects(
     ``held`` is as in ``difference``.
     """
     shards = [path for path in changed if SHARD.fullmatch(path)]
-    lines = compared_shards(before, after, shards, sealer)
-    return [*_of_shards(lines), *_of_users(lines, after, sealer, held)]
+    with closing(compared_shards(before, after, shards, sealer)) as lines:
+        return [*_of_shards(lines), *_of_users(lines, after, sealer, held)]
 
 
 def _of_shards(lines: ShardLines) -> Iterator[ReviewSubject]:

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,7 @@ def test_a_consolidation_and_an_index_made_elsewhere_are_those_made_here(
         files = list(workspace.cache.rglob("users/*.sqlite"))
     assert len(files) == len(USERS)
     for path in files:
-        with sqlite3.connect(path) as sql:
+        with closing(sqlite3.connect(path)) as sql:
             assert sql.execute("SELECT count(*) FROM records").fetchone()[0] > 10
     for user in USERS[:3]:
         hits = [
@@ -221,7 +222,7 @@ def test_everything_is_embedded_elsewhere_as_here(memkit: Memkit, store: Path, t
             found = sorted(workspace.cache.rglob(f"users/*{VECTORS[0]}"))
         rows = {}
         for path in found:
-            with sqlite3.connect(path) as sql:
+            with closing(sqlite3.connect(path)) as sql:
                 rows[path.name] = sql.execute("SELECT document, vector FROM vectors ORDER BY document").fetchall()
         return rows
 

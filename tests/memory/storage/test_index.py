@@ -1,8 +1,10 @@
 """The index follows the shards, whoever wrote them, and can always be made anew."""
 
+import gc
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -218,6 +220,32 @@ def test_records_that_supersede_each_other_end_no_program(tmp_path: Path, open_s
     store = open_store()
 
     assert [record.text for record in store.records(user_id="ada")] == ["espresso"]
+
+
+@pytest.mark.parametrize("in_folder", [True, False])
+def test_a_store_that_is_let_go_leaves_no_database_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_folder: bool
+) -> None:
+    """Whoever forgets to close it is not warned, as Python does from 3.13 on, and no file stays open."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def noted(*args: object, **options: object) -> sqlite3.Connection:
+        opened.append(connect(*args, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    store = ArchivalStore(tmp_path if in_folder else None)
+    assert found(store, "tea") == []
+    note(store, "Ada likes tea")
+    assert found(store, "tea") == ["Ada likes tea"]
+    del store
+    gc.collect()
+
+    assert len(opened) > 1
+    for sql in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            sql.execute("SELECT 1")
 
 
 def test_the_index_is_private(tmp_path: Path, open_store: OpenStore) -> None:

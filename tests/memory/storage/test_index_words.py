@@ -1,6 +1,7 @@
 """The index of words: whatever is entered, folded, merged and taken out, it answers as a list of documents would."""
 
 import sqlite3
+import weakref
 from array import array
 from collections.abc import Iterator
 from unittest.mock import patch
@@ -33,7 +34,9 @@ def fresh_index() -> WordIndex:
     sql = sqlite3.connect(":memory:", isolation_level=None)
     for statement in SCHEMA:
         sql.execute(statement)
-    return WordIndex(sql)
+    index = WordIndex(sql)
+    weakref.finalize(index, sql.close)
+    return index
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -51,7 +52,7 @@ def _inode_of(path: Path) -> int:
 
 
 class Database:
-    """A connection that notices when its file was removed."""
+    """A connection that notices when its file was removed, and is closed when nobody holds it any more."""
 
     def __init__(self, path: Path | None, *, synchronous: str = "NORMAL") -> None:
         self.path = path
@@ -63,6 +64,8 @@ class Database:
             check_same_thread=False,
             cached_statements=64,
         )
+        # Whoever lets a store go without closing it leaves nothing open, and is not warned (from Python 3.13 on).
+        weakref.finalize(self, self.sql.close).atexit = False
         if path is not None:
             # NORMAL may lose the last transactions in a power cut, but never their order: marks show what is missing.
             self.sql.execute("PRAGMA synchronous=OFF")  # a new file holds nothing yet that a power cut could destroy
