@@ -258,7 +258,10 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except SystemExit as left:
         # Click exits by itself after a completion, and with 1 and another stream once a reader has left.
-        return int(left.code or 0) if sys.stdout is printing else 0
+        if sys.stdout is printing:
+            return int(left.code or 0)
+        discard()
+        return 0
     except Exception as error:  # noqa: BLE001 - the one place where any error becomes an exit code
         # Before Python 3.12, an interrupt in a class that is being made arrives as the cause of another error.
         return (_interrupted if isinstance(error.__cause__, KeyboardInterrupt) else _fail)(error, arguments, front)

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -154,10 +155,10 @@ def _talked(root: Path) -> None:
         assert run(["chat", "--user", "alice", "--consent", "--session", "s1", "-p", text, "--store", str(root)]) == 0
     run(["memory", "search", "zanzibar cupboard quokka", "--user", "alice", "--store", str(root)])
     index = next((cache_folder(root)).rglob("*.sqlite"))
-    open_index = sqlite3.connect(index)
-    open_index.execute("CREATE TABLE IF NOT EXISTS x(y)")
-    open_index.execute("INSERT INTO x VALUES(?)", (TEXT,))
-    open_index.commit()
+    with closing(sqlite3.connect(index)) as open_index:
+        open_index.execute("CREATE TABLE IF NOT EXISTS x(y)")
+        open_index.execute("INSERT INTO x VALUES(?)", (TEXT,))
+        open_index.commit()
 
 
 def _unknown_state(root: Path) -> None:
