@@ -252,6 +252,17 @@ def test_the_order_in_a_file_is_no_evidence(tmp_path_factory: pytest.TempPathFac
     assert any(note.code == "reordered" for note in store.chain_notes()) == (ada != sorted(ada))
 
 
+def test_a_file_put_back_in_order_is_no_note_any_more(tmp_path: Path) -> None:
+    """What was said of reordered lines ends with them."""
+    written(tmp_path)
+    before = shard_of(tmp_path).read_bytes()
+    rewritten(tmp_path, lambda lines: lines[::-1])
+    assert [note.code for note in opened(tmp_path)[0].chain_notes()] == ["reordered"]
+    shard_of(tmp_path).write_bytes(before)
+
+    assert opened(tmp_path)[0].chain_notes() == []
+
+
 def test_the_order_of_links_settles_what_was_said_last(tmp_path: Path) -> None:
     """Swapping two verdicts on a record in the file does not swap what they say."""
     store, _ = opened(tmp_path)

@@ -329,7 +329,7 @@ class Chains:
     def recount(self, writer: str) -> None:
         """Recompute the state of a writer whose lines were dropped."""
         self._sql.execute("UPDATE chains SET tail=NULL, count=0 WHERE writer=?", (writer,))
-        self._sql.execute("UPDATE writers SET linked=0, unlinked=0, last=NULL WHERE name=?", (writer,))
+        self._sql.execute("UPDATE writers SET linked=0, unlinked=0, last=NULL, reordered=0 WHERE name=?", (writer,))
         shards, seen = self._sql.execute("SELECT num, path FROM shards").fetchall(), set[bytes]()
         for num, path in sorted(shards, key=lambda one: shard_order(one[1])):
             if shard_writer(path)[0] != writer:
@@ -350,7 +350,7 @@ class Chains:
         self._sql.execute("DELETE FROM gone WHERE link IN (SELECT link FROM lines WHERE seq>?)", (since,))
         for orphan in self._sql.execute(_ORPHANS, (since,)).fetchall():
             self._note_gap(*orphan)
-        for (chain,) in self._sql.execute(_REORDERED, (since,)).fetchall():
+        for (chain,) in self._sql.execute(_REORDERED, (0 if dropped else since,)).fetchall():
             self._put_in_order(chain)
         self._name_gone(log)
 
