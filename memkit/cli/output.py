@@ -211,12 +211,13 @@ class Front:
         known = (archive or self._workspace.archive_at(None)).users()
         return "" if user in known else suggestion(user, map(one_line, known))
 
-    def nearest_id(self, given: str) -> str:
-        """Return `` Did you mean '…'?`` for an unknown id that differs by a letter from one with the same beginning."""
+    def nearest_id(self, given: str, user: str | None) -> str:
+        """Return `` Did you mean '…'?`` for an unknown id that resembles one with its beginning, of that user."""
         if self._workspace is None:
             return ""
         archive = self._workspace.archive_at(None)
-        near = next(filter(None, (archive.ids_beginning(given[:size], most=NEAR) for size in (10, 8, 6, 4))), [])
+        begun = (archive.ids_beginning(given[:size], user_id=user, most=NEAR) for size in (10, 8, 6, 4))
+        near = next(filter(None, begun), [])
         return "" if given in near else suggestion(given, near)
 
     def note(self, message: str) -> None:
@@ -427,7 +428,7 @@ class MemkitCommand(click.Command):
             return hint
         ids = [ctx.params.get(str(param.name)) for param in self.params if isinstance(param.type, RecordId)]
         given = [one for each in ids if each for one in ((each,) if isinstance(each, str) else each)]
-        return next(filter(None, map(front.nearest_id, given)), "")
+        return next(filter(None, (front.nearest_id(one, user) for one in given)), "")
 
 
 def memkit_command(

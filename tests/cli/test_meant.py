@@ -84,6 +84,15 @@ def test_an_id_or_its_user_may_be_misspelt(id: str, said: Said) -> None:
     assert "Did you mean" not in said("memory", "get", "Z" * 26)[1]
 
 
+def test_the_id_of_another_user_is_not_suggested(id: str, said: Said) -> None:
+    """Whoever asks for one user learns no id of another, however near what was typed comes to it."""
+    said("memory", "add", "Bob likes tea", "--user", "bob")
+
+    for near in (id[:12], id[:-1] + "*"):
+        code, told = said("memory", "get", near, "--user", "bob")
+        assert code == 1 and id not in told
+
+
 def test_an_ambiguous_beginning_is_told_with_what_the_candidates_say(id: str, said: Said) -> None:
     """So that one can be chosen without looking each of them up."""
     said("memory", "add", "Ada owns a kite", "--user", "ada")

@@ -203,7 +203,8 @@ class ArchiveReader:
             catalogue = self._index.catalogue
             found = catalogue.ids_beginning(beginning, most if user_id is None else -1)
             visible = {SHARED, user_corpus(user_id)} if user_id is not None else None
-            return [id for id in found if visible is None or visible & {*catalogue.corpora_of_id(id)}][:most]
+            mine = (id for id in found if visible is None or visible & {*catalogue.corpora_of_id(id)})
+            return list(islice(mine, most))
 
     def shortened(self, ids: Iterable[str], least: int = 6) -> dict[str, str]:
         """Return for each line id its shortest prefix that no other id has."""
