@@ -330,8 +330,8 @@ class WriteGate:
 TOMBSTONE = Reason("tombstone", "This value was rejected or erased for this user. A person can allow it again.")
 UNREADABLE = Reason("unreadable_answer", "The language model named no contradicted records; the wording decided.")
 MASKED = Reason("masked", "What the policy does not admit was replaced before anything was written.")
-TAINTED = Reason("tainted", "Text from outside was in the prompt, so this waits for a person: approve it or reject it.")
-NO_EVIDENCE = Reason("tainted", "Text from outside was in the prompt, so it is not evidence and changes nothing.")
+TAINTED = Reason("tainted", "Text from outside may have steered it, so it waits for a person: approve it or reject it.")
+NO_EVIDENCE = Reason("tainted", "Text from outside may have steered it, so it is not evidence and changes nothing.")
 
 
 def _quota_told(most: int) -> str:
