@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from growth import steps
@@ -11,6 +12,7 @@ from open_gate import OpenGate, OpenStore, found, note, person
 
 from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.index import search
+from memkit.runtime.memory.index.words import CorpusStatistics
 from memkit.runtime.memory.interface import MemorySettings, Within
 from memkit.runtime.memory.record.lines import parse_time
 from memkit.runtime.memory.record.record import Draft
@@ -413,6 +415,76 @@ def test_a_search_for_what_there_is_little_of_reads_little_more_in_a_larger_stor
         taken.append(steps(ask))
 
     assert taken[1] < 2 * taken[0], taken
+
+
+def test_a_name_that_stands_in_every_record_costs_little_more_in_a_larger_store(open_store: OpenStore) -> None:
+    """What one record answers is found without a look at all those of whom the question names."""
+    taken = []
+    for number in (300, 1_500):
+        store = open_store(None)
+        drafts = (Draft(f"Ada saw ferry{place} and harbour{place}") for place in range(number))
+        list(store.import_many([(draft, person()) for draft in drafts]))
+        note(store, "Ada drinks oolong")
+
+        def ask(store: ArchivalStore = store) -> list[str]:
+            return found(store, "What does Ada drink?")
+
+        assert ask() == ["Ada drinks oolong"]
+        taken.append(steps(ask))
+
+    assert taken[1] < 2 * taken[0], taken
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "unknown", "floor", "deciding"),
+    [
+        ({"ada": 1000, "tea": 400, "drink": 90}, 0, 0.15, ["drink", "tea"]),
+        ({"ada": 1000, "tea": 400, "drink": 90}, 0, 0.4, ["drink"]),
+        ({"ada": 1000, "tea": 400, "drink": 90}, 0, 0.0, ["drink", "tea", "ada"]),
+        ({"ada": 1000, "tea": 400, "drink": 90}, 3, 0.9, []),
+        ({"ada": 1000, "tea": 400, "drink": 15}, 3, 0.9, ["drink"]),  # rare
+        ({"live": 300, "lena": 250, "work": 200, "home": 100}, 3, 0.9, ["home"]),  # rare together
+    ],
+)
+def test_the_terms_that_decide(frequencies: dict[str, int], unknown: int, floor: float, deciding: list[str]) -> None:
+    """What a record holds of the others neither lifts it above the floor nor points to it."""
+    statistics = CorpusStatistics(1000, 5.0, frequencies)
+    terms = [*frequencies, *(f"unknown{number}" for number in range(unknown))]
+
+    assert search.deciding_terms(search.finding_terms(terms, statistics), terms, statistics, floor) == deciding
+
+
+few = st.sampled_from([*"bcdfghjklm", *"bc" * 6])
+"""Words of which some are in most documents."""
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(few, min_size=1, max_size=12).map(" ".join), st.sampled_from(("outcome", *3 * ("fact",)))),
+        min_size=15,
+        max_size=60,
+    ),
+    st.lists(few, min_size=1, max_size=6).map(" ".join),
+    st.sampled_from([0.05, 0.15, 0.5, 0.95]),
+)
+@settings(max_examples=150, deadline=None)
+def test_terms_that_decide_nothing_find_nothing_that_others_do_not(
+    told: list[tuple[str, str]], query: str, floor: float
+) -> None:
+    """The answer is the one that a look at every record gives that shares any word with the question."""
+    configured = MemorySettings.from_mapping({"retrieval": {"floor": floor}})
+    with ArchivalStore(None, gate=OpenGate(), settings=configured) as store:
+        for text, type in told:
+            note(store, text, type=type)
+
+        def relevance() -> dict[str, float]:
+            report = store.search(query, user_id="ada", k=3, types=("outcome",))
+            return {hit.id: hit.parts["relevance"] for hit in report.hits}
+
+        with patch.object(search, "FEWEST_CANDIDATES", 1):
+            narrow = relevance()
+            with patch.object(search, "deciding_terms", lambda finders, *_: finders):
+                assert narrow == relevance()
 
 
 @given(st.lists(st.sampled_from("abcd")), st.sets(st.sampled_from("abxy")))

@@ -164,9 +164,15 @@ def _ask(
             break
         limit *= 8
         # Requested records may be few and ranked far behind: the others are examined no further.
-        wider = corpus.best(finders, statistics, limit, question.types)
-        candidates = corpus.found(list(dict.fromkeys([*(one.document for one in candidates), *wider])))
+        wider = corpus.best(
+            deciding_terms(finders, terms, statistics, settings.floor), statistics, limit, question.types
+        )
         is_all = len(wider) < limit
+        here = {one.document for one in candidates}
+        more = [document for document in wider if document not in here]
+        if is_all and not more and not meaning:
+            break
+        candidates = [*candidates, *corpus.found(more)]
     else:
         return [], losers, {}
     losers += [Loser(id, reason) for id, reason in reasons.items() if reason]
@@ -248,6 +254,24 @@ def finding_terms(terms: Sequence[str], statistics: CorpusStatistics) -> list[st
         return [term for _, term in known]
     rare = [term for count, term in known if count * ONE_OF <= statistics.documents]
     return rare or [term for _, term in known]
+
+
+def deciding_terms(
+    finders: Iterable[str], terms: Sequence[str], statistics: CorpusStatistics, floor: float
+) -> list[str]:
+    """Return the ``finders`` of which a record must hold one to be above the floor, or to be pointed to.
+
+    The other terms of the question are too common to do that, even all together (the non-essential lists of MaxScore,
+    Turtle and Flood 1995, doi:10.1016/0306-4573(95)00020-H): "Ada" may be in each of Ada's records.
+    """
+    query, pointing = weighed(statistics, terms), rare(statistics, terms)
+    common: dict[str, float] = {}
+    for term in sorted(statistics.frequencies, key=query.weights.__getitem__):
+        common[term] = 1.0
+        if term in pointing or coverage(query, common) >= floor or together_rare(statistics, common):
+            del common[term]
+            break
+    return [term for term in finders if term not in common]
 
 
 def _written_as_names(terms: Iterable[str], candidates: Iterable[FoundRecord]) -> frozenset[str]:
