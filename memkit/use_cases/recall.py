@@ -156,9 +156,9 @@ def why_it_waits(
     texts: Sequence[str], taint: Sequence[str] = (), kind: str = "record", *, is_inferred: bool = False
 ) -> list[dict[str, str]]:
     """Return the write gate's reasons for holding this back: ``{code, message}`` each."""
-    from memkit.runtime.memory.gate.gate import TAINTED
+    from memkit.runtime.memory.gate.gate import NO_FACT, TAINTED
     from memkit.runtime.memory.gate.hostile import suspicions
-    from memkit.runtime.memory.words.wording import hedged_wording, transient_wording
+    from memkit.runtime.memory.words.wording import hedged_wording, is_taken_back, transient_wording
 
     found = [(one.code, f"Matched {one.kind}: “{mask(one.matched)}”.") for text in texts for one in suspicions(text)]
     if is_inferred and (words := transient_wording(texts[0])):
@@ -169,6 +169,8 @@ def why_it_waits(
         found.append((TAINTED.code, "Another clone wrote it, and nobody here trusted this store ('memkit trust')."))
     elif not found and taint:
         found.append(TAINTED)
+    elif not found and kind == "record" and is_taken_back(texts[0]):
+        found.append(NO_FACT)
     elif not found and kind == "core":
         found.append(("persons_section", "An agent's own words in a section that is people's."))
     return [{"code": code, "message": message} for code, message in dict.fromkeys(found)]

@@ -150,6 +150,19 @@ def test_passing_wording_is_refused_only_from_inference(view: Any, text: str, co
     assert gate.judge(Draft(text=text, type="event"), agent(), view).decision == "admitted"
 
 
+@pytest.mark.parametrize("text", ["I changed my mind", "Oh, never mind!", "The user has changed their mind again."])
+def test_what_only_takes_something_back_is_no_memory(view: Any, text: str) -> None:
+    """An agent's note of it is refused, the user's own words or not; what a person adds stays as it is."""
+    gate = WriteGate()
+
+    for origin in (agent(), agent(text)):
+        for type in ("fact", "constraint"):  # "Never mind" reads like one
+            assert codes(gate.judge(Draft(text=text, type=type), origin, view)) == ["transient"]
+    assert gate.judge(Draft(text=text), PERSON, view).decision == "admitted"
+    said = f"{text.rstrip('.!')} about the dog"
+    assert gate.judge(Draft(text=said), agent(said), view).decision == "admitted"
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

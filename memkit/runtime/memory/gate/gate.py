@@ -119,7 +119,7 @@ class WriteGate:
         offered, draft = draft, masked_draft(draft, self.settings.answered("mask"))
         masked = differences(offered, draft)
         fields |= masked
-        doubts = list(self._passing(draft, fields)) + self._hostile(texts_of(draft, origin))
+        doubts = list(self._passing(draft, fields, origin)) + self._hostile(texts_of(draft, origin))
         asked = self._refusals(draft, origin, view, doubts, consented=consented)
         refusal = next(chain(form_problems(draft) if masked else (), asked), None)
         if refusal:
@@ -208,13 +208,17 @@ class WriteGate:
         if view.is_tombstoned(origin.user_id, draft.text):
             yield TOMBSTONE
 
-    def _passing(self, draft: Draft, fields: Mapping[str, JSON]) -> Iterator[GateDoubt]:
-        """Yield the doubts raised by the wording of an inferred fact."""
+    def _passing(self, draft: Draft, fields: Mapping[str, JSON], origin: Origin) -> Iterator[GateDoubt]:
+        """Yield the doubts raised by the wording of an inferred fact, or of an agent's that states none."""
         answer = self.settings.transient
-        if answer == "allow" or fields["source"] != "inferred" or draft.type not in PASSING_TYPES:
+        if answer == "allow":
             return
-        from ..words.wording import hedged_wording, transient_wording
+        from ..words.wording import hedged_wording, is_taken_back, transient_wording
 
+        if kind_of(origin.actor) in AGENTS and draft.type != "event" and is_taken_back(draft.text):
+            yield GateDoubt(answer, NO_FACT)
+        if fields["source"] != "inferred" or draft.type not in PASSING_TYPES:
+            return
         if words := transient_wording(draft.text):
             yield GateDoubt(answer, Reason("transient", f"“{words}” will not be true for long."))
         if words := hedged_wording(draft.text):
@@ -327,6 +331,7 @@ class WriteGate:
         return Judgement("refused", (Reason("quota", _quota_told(most)),))
 
 
+NO_FACT = Reason("transient", "It takes something back, and states nothing to remember.")
 TOMBSTONE = Reason("tombstone", "This value was rejected or erased for this user. A person can allow it again.")
 UNREADABLE = Reason("unreadable_answer", "The language model named no contradicted records; the wording decided.")
 MASKED = Reason("masked", "What the policy does not admit was replaced before anything was written.")

@@ -174,12 +174,26 @@ HEDGES = regex(
     r"|вероятно)\b"
     r"|(也许|也許|可能|大概|たぶん|かもしれない|아마)"
 )
+TAKEN_BACK = regex(
+    r"(?:(?:actually|no|oh|ok|okay|sorry|wait|well)[,.!]? )*(?:never ?mind|scratch that|strike that|forget (?:it|that)"
+    r"|(?:the )?[\w-]+(?:['’]ve| have| has)?(?: just)? changed (?:my|our|his|her|their) minds?(?: again)?)[.! ]*"
+)
+"""A whole text that only takes back what came before it, and says nothing itself."""
 
 
 def transient_wording(text: str) -> str | None:
     """Return the words that limit ``text`` to this moment, if any."""
     found = TRANSIENT.search(plain(text))
     return found[0] if found else None
+
+
+def is_taken_back(text: str) -> bool:
+    """Return whether ``text`` says nothing but that something else no longer holds.
+
+    >>> is_taken_back("I changed my mind."), is_taken_back("I changed my mind about the dog")
+    (True, False)
+    """
+    return TAKEN_BACK.fullmatch(plain(text)) is not None
 
 
 def limit_of(text: str) -> str | None:
