@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -11,12 +12,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memkit.runtime.loop.core import AgentLoop, DeclaredTool, Persona, Tools, Turn, VirtualContextMemory
+from memkit.runtime.loop.core import (
+    AgentConfig,
+    AgentLoop,
+    DeclaredTool,
+    MemGPTAgent,
+    Persona,
+    Tools,
+    Turn,
+    VirtualContextMemory,
+)
 from memkit.runtime.loop.interface import Completion, Message, PromptTooLarge, ToolCall, ToolSpec
 from memkit.runtime.loop.reply import Intent
 from memkit.runtime.loop.session_tools import SessionTools
 from memkit.runtime.loop.virtual_context import SessionContext
-from memkit.runtime.memory.interface import ContextSettings, ConversationSettings
+from memkit.runtime.memory.interface import ContextSettings, ConversationSettings, Draft, MemorySettings, Origin
+from memkit.runtime.memory.main import ArchivalStore
 from memkit.runtime.memory.tiers.budget import counter, estimate
 from memkit.runtime.memory.tiers.context import MainContext
 from tests.loop.made_agents import tools_of
@@ -214,6 +225,26 @@ def test_constraints_page_out_old_messages_and_warnings_do_not(monkeypatch: pyte
     assert recalled.count("Never fly.") == 20
     assert recalled.count("It failed before.") < 4 * 40
     assert "more are not shown" in recalled
+
+
+def test_what_is_said_of_constraints_is_not_cut_off_with_them() -> None:
+    """However little of them fits, the number of those that do not is right, and that one waits is said."""
+    settings = MemorySettings.from_mapping({"retrieval": {"constraints_limit": 30}})
+    archive = ArchivalStore(settings=settings)
+    for number in range(40):
+        origin = Origin("agent", "local", taint=("tool:web",)) if number == 3 else Origin("person", "local")
+        draft = Draft(f"Never open the {number}th valve of the boiler in house {number * 37}", type="constraint")
+        assert archive.offer(draft, origin).decision == "admitted"
+    model = Heard([])
+    config = AgentConfig(user_id="local", max_tokens=1500)
+    MemGPTAgent(archival_store=archive, llm_client=model, config=config).step("What about the boiler?")
+
+    (recalled,) = [message["content"] for message in model.asked[0][0] if message.get("name") == "memory"]
+    block = recalled[recalled.index('from="constraints"') :].split("\n</data", 1)[0]
+    left_out = sum(map(int, re.findall(r"\((\d+) more ", block)))
+    assert 0 < block.count("Never open") < 29
+    assert block.count("Never open") + left_out == 39
+    assert "(1 constraints came from outside and wait for a person; not shown)" in block
 
 
 def virtual_found(text: str, count: int) -> list[Any]:

@@ -448,7 +448,7 @@ class ModelView:
         if held:
             told = Found("archive", f"({len(held)} constraints came from outside and wait for a person; not shown)")
             clean = [
-                replace(block, found=(*block.found, told)) if block.tier == CONSTRAINTS else block for block in clean
+                replace(block, found=(told, *block.found)) if block.tier == CONSTRAINTS else block for block in clean
             ]
         return [block for block in clean if block.found]
 

@@ -236,9 +236,12 @@ class VirtualContextMemory:
         left_out = len(fitting) - limit
         shown = fitting[:limit]
         found = [Found("archive", record.text, 1.0, record.id, self._taint_of(record)) for record in shown]
+        told = []  # before the constraints, whose end may be cut off
         if withheld := self.withheld():
-            found.append(Found("archive", f"({len(withheld)} constraints were changed or removed and are not shown)"))
-        return [*found, Found("archive", f"({left_out} more constraints are not shown)")] if left_out > 0 else found
+            told.append(Found("archive", f"({len(withheld)} constraints were changed or removed and are not shown)"))
+        if left_out > 0:
+            told.append(Found("archive", f"({left_out} more constraints are not shown)"))
+        return [*told, *found]
 
     def withheld(self) -> list[str]:
         """Return the constraints that no longer apply because somebody changed, forged or removed their lines."""
