@@ -29,8 +29,10 @@ class Played:
         return Completion(answer) if isinstance(answer, str) else Completion("", (ToolCall("c", *answer),))
 
 
-def agent_with(*answers: Any, fails: int = 0, open_world: bool = False, page: str = "sent") -> AgentLoop:
-    """Return an agent with the tool ``send``, which fails at first as often as ``fails`` says."""
+def agent_with(
+    *answers: Any, fails: int = 0, open_world: bool = False, page: str = "sent", tool: str = "send"
+) -> AgentLoop:
+    """Return an agent with a ``tool`` to send, which fails at first as often as ``fails`` says."""
     archive, main = ArchivalStore(), MainContext()
     tools = Tools(MemoryTools(main, archive, user_id="ada", session_id="s"))
     left = [fails]
@@ -41,7 +43,7 @@ def agent_with(*answers: Any, fails: int = 0, open_world: bool = False, page: st
             raise OSError("the line is busy")
         return page
 
-    tools.add([BoundTool(ToolSpec("send", "Send."), send, foreign=True, checked=False, open_world=open_world)])
+    tools.add([BoundTool(ToolSpec(tool, "Send."), send, foreign=True, checked=False, open_world=open_world)])
     played = Played(*answers)
     agent = AgentLoop(VirtualContextMemory(main=main, archive=archive), model=played, toolbox=tools)
     agent.script = played.answers  # type: ignore[attr-defined]
@@ -85,6 +87,17 @@ def test_a_tool_that_fails_leaves_one_outcome() -> None:
     }  # fmt: skip
     assert (record.importance, record.tags, record.source, record.taint) == (0.7, ("failed",), "learned", ())
     assert f"(stored: {record.id})" in reply.message
+
+
+@pytest.mark.parametrize("tool", ["send_parcel", "sendParcel", "send-parcel", "mcp__post__send_parcel"])
+def test_what_failed_is_found_by_the_words_of_the_tool(tool: str) -> None:
+    """Nobody says a tool's name as a program writes it."""
+    agent = agent_with((tool, {"to": "bob"}), "It is busy.", fails=1, tool=tool)
+    agent.respond("Go")
+
+    found = agent.memory.archive.search("Please send the parcel again", user_id="ada", types=("outcome",)).hits
+
+    assert [hit.id for hit in found] == [record.id for record in outcomes(agent)]
 
 
 def test_each_task_of_a_host_leaves_its_own_outcome() -> None:

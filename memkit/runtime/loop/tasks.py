@@ -115,10 +115,11 @@ def outcome_of_calls(calls: Iterable[Mapping[str, JSON]]) -> TaskOutcome | None:
     failed = (unmended or broken)[-1]
     name = str(failed["name"])
     error = told_by(failed).removeprefix(f"{name} failed with ")
+    spoken = re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", name).strip()  # the words that a question would use
     if unmended:
-        return TaskOutcome(call_told(failed), f"{name} failed", f"{name} failed with: {error}", False)
+        return TaskOutcome(call_told(failed), f"{spoken} failed", f"{name} failed with: {error}", False)
     return TaskOutcome(
-        call_told(last[name]), f"{name} worked", f"{name} worked after it had failed with: {error}", True
+        call_told(last[name]), f"{spoken} worked", f"{name} worked after it had failed with: {error}", True
     )
 
 
