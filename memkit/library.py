@@ -156,10 +156,7 @@ class Store:
         if not _are_words(tags):
             raise UsageError(f"tags must be a list of words such as tags=['sport'], not {tags!r:.60}.")
         with self.open():
-            draft = Draft(
-                text=text, type=type, tags=tuple(tags), confidence=confidence, valid_until=valid_until,
-                importance=self.workspace.settings["importance"],
-            )  # fmt: skip
+            draft = Draft(text, type, tags=tuple(tags), confidence=confidence, valid_until=valid_until)
             return self._decided(remember(self.workspace, draft, user=self.named_user(user)))
 
     def search(

@@ -65,8 +65,6 @@ class Wishes:
     """Whose memories they are; None if the file says so."""
     fallback: str | None = None
     """Whose memories those without a name are."""
-    importance: float = 0.5
-    """The importance of memories that state none."""
     kind: str = "fact"
     """The type of memories that state none."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -126,7 +124,7 @@ def found(line: int, data: Mapping[str, JSON], wishes: Wishes, *, replaces: bool
     if problem:
         return Unfit(line, (problem,))
     given = {key: value for key, value in data.items() if value is not None}
-    defaults: dict[str, JSON] = {"type": wishes.kind, "importance": wishes.importance, "source": "imported"}
+    defaults: dict[str, JSON] = {"type": wishes.kind, "source": "imported"}
     known = defaults | {key: given[key] for key in OFFERED if key in given}
     tags = known.pop("tags", ())
     brought = [key for key in given if key in (*IMPORTED_FIELDS, *ADDED_TO)]

@@ -219,8 +219,8 @@ def _present(number: int, data: Mapping[str, JSON], events: Events, wishes: Wish
         return Unfit(number, (Reason(state.status, ENDED[state.status]),))
     now = state.record
     draft = item.draft._replace(
-        text=now.text, tags=now.tags, confidence=now.confidence, importance=now.importance,
-        valid_from=now.valid_from, valid_until=now.valid_until,
+        text=now.text, tags=now.tags, confidence=now.confidence, valid_from=now.valid_from, valid_until=now.valid_until,
+        importance=item.draft.importance if now.importance == record.importance else now.importance,
     )  # fmt: skip
     return FoundMemory(number, item.user_id, draft)
 

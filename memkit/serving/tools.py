@@ -141,7 +141,7 @@ def _add(workspace: Workspace, caller: Caller, given: Mapping[str, Any], consent
     if type not in OFFERED:
         unknown = Reason("schema", f"type {type!r:.60} is not one of {', '.join(OFFERED)}.")
         return _decided(Decision("refused", None, (unknown,)), caller, given["text"])
-    draft = Draft(text=given["text"], type=type, importance=workspace.settings["importance"])
+    draft = Draft(given["text"], type)
     return _decided(remember(workspace, draft, user=caller.user, consented=consented), caller, given["text"])
 
 

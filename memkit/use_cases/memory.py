@@ -37,8 +37,7 @@ def remember(
 
 def put_value(workspace: Workspace, key: str, value: str, *, user: str) -> Decision:
     """Offer ``value`` as the value of ``key``, in a person's name, and return the write gate's decision."""
-    draft = Draft(value, importance=workspace.settings["importance"])
-    return _committed(workspace, workspace.archive.put(key, draft, workspace.writer(user)))
+    return _committed(workspace, workspace.archive.put(key, Draft(value), workspace.writer(user)))
 
 
 def _committed(workspace: Workspace, decision: Decision, added: int = 1) -> Decision:

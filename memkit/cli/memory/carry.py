@@ -144,7 +144,6 @@ def import_command(
         wishes = Wishes(
             user=user,
             fallback=workspace.settings["user"],
-            importance=workspace.settings["importance"],
             kind=kind,
             names=_names(pairs),
             user_label=user_label,

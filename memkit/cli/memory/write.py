@@ -96,16 +96,13 @@ def add(
     tags: tuple[str, ...],
     session: str | None,
     turn: int | None,
-    importance: float | None,
     **fields: Any,
 ) -> None:
     """Offer TEXT to long-term memory and print what the write gate decided; - reads TEXT from standard input."""
     if fields["scope"] == "session" and not session:
         raise UsageError("--scope session is for one session only: name it with --session.")
     workspace = front.workspace
-    if importance is None:
-        importance = workspace.settings["importance"]
-    draft = Draft(text=given_text(text), type=kind, tags=tags, importance=importance, **fields)
+    draft = Draft(text=given_text(text), type=kind, tags=tags, **fields)
     report_decision(front, remember(workspace, draft, user=workspace.user(user), session=session, turn=turn))
 
 

@@ -414,6 +414,10 @@ class CoreSettings(NamedTuple):
     """The character limit of each section by name, under ``limit``; an agent may write in them in its own words."""
 
 
+OUTCOME_IMPORTANCE = 0.7
+"""Successes and failures matter more than most of what is told."""
+
+
 class MemorySettings(NamedTuple):
     """All settings of memory.
 
@@ -440,6 +444,10 @@ class MemorySettings(NamedTuple):
     def section_limit(self, section: str) -> int:
         """Return the character limit of a core section."""
         return self.core.sections.get(section, {}).get("limit", self.context.core_section_limit)
+
+    def importance_of(self, type: str) -> float:
+        """Return how much a record of this type matters when nobody says."""
+        return OUTCOME_IMPORTANCE if type == "outcome" else self.importance
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, JSON]) -> "MemorySettings":

@@ -100,9 +100,8 @@ def mark_of(stored: StoredRecord) -> str:
 
 def _add(workspace: Workspace, visit: Visit, given: Given) -> Done:
     seat = seat_of(workspace, visit)
-    draft = Draft(text=_text(given), importance=workspace.settings["importance"])
     consented = visit.caller is None or workspace.archive.consent(visit.user) is True
-    return _told(remember(seat, draft, user=visit.user, consented=consented))
+    return _told(remember(seat, Draft(_text(given)), user=visit.user, consented=consented))
 
 
 def _correct(workspace: Workspace, visit: Visit, given: Given) -> Done:

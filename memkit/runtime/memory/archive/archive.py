@@ -464,7 +464,7 @@ class ArchivalStore(ArchiveReader):
                 change = ArchiveChange(
                     self._index, batch, lambda: self._gate,
                     clock=self._clock, new_id=new_id, keys=StoreKeys(self._sealer, self._tombstone_key),
-                    asks_always=self.settings.privacy.consent == "always", seen=self._seen,
+                    settings=self.settings, seen=self._seen,
                 )  # fmt: skip
                 try:
                     yield change

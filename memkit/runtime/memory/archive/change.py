@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..gate.secrets import mask
 from ..index.corpus import consent, core_target
 from ..index.index import Index, WaitingLine
-from ..interface import Decision, Gate, Judgement, StoreKeys, Tombstone
+from ..interface import Decision, Gate, Judgement, MemorySettings, StoreKeys, Tombstone
 from ..log.log import Batch, linked
 from ..record.lines import (
     EMPTY,
@@ -83,7 +83,7 @@ class ArchiveChange:
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         keys: StoreKeys,
-        asks_always: bool,
+        settings: MemorySettings,
         seen: Seen,
     ) -> None:
         self.events: list[dict[str, object]] = []
@@ -92,7 +92,7 @@ class ArchiveChange:
         self._batch = batch
         self._gate = gate
         self._keys = keys
-        self._asks_always = asks_always
+        self._settings = settings
         self._seen = seen
         self._clock = clock
         self._new_id = new_id
@@ -442,9 +442,11 @@ class ArchiveChange:
 
     def _agreed(self, origin: Origin) -> bool:
         """Return whether the user agreed, if the store requires that for every writer."""
-        return not self._asks_always or consent(self.index.user(origin.user_id)) is True
+        return self._settings.privacy.consent != "always" or consent(self.index.user(origin.user_id)) is True
 
     def _record(self, draft: Draft, origin: Origin, judgement: Judgement) -> Record:
+        if draft.importance is None:
+            draft = draft._replace(importance=self._settings.importance_of(draft.type))
         record = record_from(draft, origin, judgement, id=self._id_for(origin), now=self._clock())
         if record.supersedes:
             self._check_supersedes(record.supersedes, record.scope, record.user_id)

@@ -27,8 +27,6 @@ from .statements import is_doubtful, is_question, read_message, sentences_of
 
 INFERRED_CONFIDENCE = 0.8
 EXPLICIT_CONFIDENCE = 0.95
-OUTCOME_IMPORTANCE = 0.7
-"""Successes and failures matter more than most of what is told."""
 MAX_TAGS = 4
 
 STANDING = r"(?! (?:\w+ )?(?:not|avoid)\b)(?!.{0,200}\b(?:every|always|never|each|whenever)\b)"
@@ -303,7 +301,6 @@ def draft_from_tool(
         scope="session" if origin.session_id and limit_of(read) == "talk" else "user",
         tags=tags or infer_tags(read),
         confidence=EXPLICIT_CONFIDENCE if own else INFERRED_CONFIDENCE,
-        importance=OUTCOME_IMPORTANCE if kind == "outcome" else Draft._field_defaults["importance"],
         source="explicit" if own else "inferred",
         valid_from=period.valid_from,
         valid_until=period.valid_until,

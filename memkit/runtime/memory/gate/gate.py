@@ -58,7 +58,7 @@ AGENTS = ("agent", "mcp")
 """Actors that speak for a model."""
 PASSING_TYPES = ("fact", "preference")
 """Types for which an agent's passing or unsure wording is refused; events may be about today."""
-NEEDED = ("type", "scope", "confidence", "importance", "source")
+NEEDED = ("type", "scope", "confidence", "source")
 """Fields that a draft must set, besides its text."""
 MASKABLE = tuple(name for name in Draft._fields if FIELDS[name].masking == "mask")
 """Fields of an offer in which a secret can be masked."""

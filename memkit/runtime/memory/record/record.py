@@ -296,7 +296,8 @@ class Draft(NamedTuple):
     scope: str = "user"
     tags: tuple[str, ...] = ()
     confidence: float = 1.0
-    importance: float = 0.5
+    importance: float | None = None
+    """None: what the store's settings say for the type."""
     source: str = "explicit"
     source_url: str | None = None
     valid_from: str | None = None

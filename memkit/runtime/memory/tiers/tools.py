@@ -273,8 +273,7 @@ class MemoryTools:
         else:
             today = self.archive.today()
             draft = draft_from_tool(said, origin, type=type, tags=_tags(tags), supersedes=supersedes, today=today)
-            if importance is not None:
-                draft = draft._replace(importance=importance)
+            draft = draft._replace(importance=importance)
             if draft.source == "inferred":
                 draft = draft._replace(source_url=next(iter(_addresses(origin.tainted_by)), None))
             decision = self.archive.offer(draft, origin, consented=self.consented())
@@ -419,13 +418,10 @@ class MemoryTools:
         first_id = origin.first_id
         decision = None if first_id is None else self.archive.decision_under(first_id, user_id=self.user_id)
         if decision is None:
-            from ..gate.extraction import INFERRED_CONFIDENCE, OUTCOME_IMPORTANCE
+            from ..gate.extraction import INFERRED_CONFIDENCE
 
             tag = "succeeded" if succeeded else "failed"
-            draft = Draft(
-                text, "outcome", tags=(tag,), confidence=INFERRED_CONFIDENCE, importance=OUTCOME_IMPORTANCE,
-                source="learned", extra=told,
-            )  # fmt: skip
+            draft = Draft(text, "outcome", tags=(tag,), confidence=INFERRED_CONFIDENCE, source="learned", extra=told)
             if origin.actor == "agent":
                 origin = origin._replace(parents=union(origin.parents, tuple(used)))
             decision = self.archive.offer(draft, origin)
