@@ -147,6 +147,24 @@ def test_a_write_asks_twice_and_a_question_once(open_at: OpenArchive, monkeypatc
     assert len(trips) == 3
 
 
+def test_another_instance_sees_what_came_after_an_erasure_as_often_as_it_saw_changes_before(
+    open_at: OpenArchive,
+) -> None:
+    """An erasure leaves no count of changes behind, as it would have the user's name; the next one begins anew."""
+    one, other = open_at("one"), open_at("other")
+    for text in ("Ann prefers espresso", "Ann has a cat"):
+        one.offer(Draft(text), ANN)
+    one.offer(Draft("Bob sails"), BOB)
+    assert [len(other.records(user_id=user)) for user in ("ann", "bob")] == [2, 1]
+
+    log_of(one).erase("ann", lambda data: data.get("user_id") == "ann", lambda data: None)
+    for text in ("Ann rows", "Ann has a dog"):
+        one.offer(Draft(text), ANN)
+
+    assert [record.text for record in other.records(user_id="bob")] == ["Bob sails"]
+    assert sorted(record.text for record in other.records(user_id="ann")) == ["Ann has a dog", "Ann rows"]
+
+
 PLANS = "SELECT name, generic_plans, custom_plans FROM pg_prepared_statements"
 
 

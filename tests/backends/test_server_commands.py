@@ -318,6 +318,9 @@ def test_an_erasure_covers_the_server_and_names_what_it_cannot_prove(
     assert not any(one["traces"] for one in erased["data"]["scanned"])
     with psycopg.connect(owner) as connection:
         rows = connection.execute("SELECT user_id, line FROM memkit.lines").fetchall()
+        query = "SELECT user_id FROM memkit.changes UNION SELECT user_id FROM memkit.chains"
+        named = {user for (user,) in connection.execute(query)}
+    assert named == {"", "bob", "erased"}
     assert {user for user, _ in rows} == {"bob", "erased"}
     assert not any(word in line for _, line in rows for word in ("espresso", "office", "Porto", "confirm"))
     assert memkit("fsck", "--heads", str(store / "archive" / "heads"))[0] == 0

@@ -121,6 +121,8 @@ class PostgresLog:
         wanted = tuple(dict.fromkeys(("", *users)))
         held = self.open_batch.versions if self.open_batch is not None else {}
         versions = held if held.keys() >= set(wanted) else self.asked(lambda one: _versions(one, wanted))
+        if self._version_known("") != versions.get("", 0):
+            self._listed.clear()  # an erasure deletes its user's version, and what comes later counts from 1 again
         stale = [user for user in wanted if self._version_known(user) != versions.get(user, 0)]
         for user in stale:
             found = self.asked(lambda one, user=user: _shards(one, user))  # type: ignore[misc]
@@ -346,7 +348,8 @@ class PostgresLog:
     def stays(self, connection: psycopg.Connection[Any], user: str) -> bool:
         """Return whether nothing about a user changed since the last query; nothing is erased until the commit."""
         connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_of(""),))
-        return _versions(connection, (user,)).get(user, 0) == self._version_known(user)
+        versions = _versions(connection, ("", user))
+        return all(versions.get(one, 0) == self._version_known(one) for one in ("", user))
 
     def _version_known(self, user: str) -> int:
         known = self._listed.get(user)
@@ -625,13 +628,12 @@ def _cleared(connection: psycopg.Connection[Any], users: Sequence[str]) -> None:
     """Delete every line about many users in a single round trip."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_of(""),))
-        tables = ("lines", "chains", *(["vectors"] if has_vectors(connection) else []))
+        tables = ("lines", "chains", "changes", *(["vectors"] if has_vectors(connection) else []))
         with connection.pipeline():
             for user_id in users:
                 connection.execute("SELECT set_config(%s, %s, true)", (SETTING, user_id))
                 for table in tables:
                     connection.execute(f"DELETE FROM {SCHEMA}.{table} WHERE user_id=%s", (user_id,))
-                connection.execute(_CHANGED, (user_id,))
             connection.execute(_CHANGED, ("",))
 
 
