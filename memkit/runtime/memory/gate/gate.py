@@ -211,13 +211,15 @@ class WriteGate:
     def _passing(self, draft: Draft, fields: Mapping[str, JSON], origin: Origin) -> Iterator[GateDoubt]:
         """Yield the doubts raised by the wording of an inferred fact, or of an agent's that states none."""
         answer = self.settings.transient
-        if answer == "allow":
+        is_agents = kind_of(origin.actor) in AGENTS and draft.type != "event"
+        is_inferred = fields["source"] == "inferred" and draft.type in PASSING_TYPES
+        if answer == "allow" or not (is_agents or is_inferred):
             return
         from ..words.wording import hedged_wording, is_taken_back, transient_wording
 
-        if kind_of(origin.actor) in AGENTS and draft.type != "event" and is_taken_back(draft.text):
+        if is_agents and is_taken_back(draft.text):
             yield GateDoubt(answer, NO_FACT)
-        if fields["source"] != "inferred" or draft.type not in PASSING_TYPES:
+        if not is_inferred:
             return
         if words := transient_wording(draft.text):
             yield GateDoubt(answer, Reason("transient", f"“{words}” will not be true for long."))
