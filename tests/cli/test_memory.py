@@ -41,7 +41,9 @@ def memkit(store: Path, capsys: pytest.CaptureFixture[str]) -> Answers:
     return Answers(store, capsys)
 
 
-@pytest.mark.parametrize(("given", "code"), [("Ada plays chess\n", 0), ("", 1), ("\udcff", 2)])
+@pytest.mark.parametrize(
+    ("given", "code"), [("Ada plays chess\n", 0), ("\ufeffAda plays chess\r\n", 0), ("", 1), ("\udcff", 2)]
+)
 def test_a_dash_is_standard_input(given: str, code: int, memkit: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is piped in is the text; a dash itself is nothing to remember."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode("utf-8", "surrogateescape"))))

@@ -114,6 +114,18 @@ def test_input_that_is_no_text_is_read_as_escapes(filled: Path) -> None:
     assert done.returncode == 0, done
 
 
+@pytest.mark.parametrize("flag", ["", "--jsonl", "-p 'I like tea.'"])
+def test_a_mark_of_byte_order_is_no_part_of_what_is_piped_in(flag: str, filled: Path) -> None:
+    """Programs of Windows write one in front of their text."""
+    piped = r"printf '\xef\xbb\xbfI like kiwis.\r\n'"
+
+    said = shell(f"{piped} | memkit chat --user zoe --session pipe --consent {flag}", filled)
+    shown = shell("memkit sessions show pipe --user zoe --json", filled)
+
+    assert said.returncode == shown.returncode == 0, (said, shown)
+    assert "I like kiwis." in shown.stdout and "feff" not in shown.stdout
+
+
 NOISY = """
 import os, subprocess, sys
 

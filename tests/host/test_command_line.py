@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import scripted_target
 
 if TYPE_CHECKING:
     from conftest import Host
@@ -42,13 +43,14 @@ def test_words_that_are_none_are_refused(
 def test_what_comes_through_a_pipe_is_one_turn(
     host: Host, pipe_in: Callable[[bytes], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In UTF-8, whatever the locale says."""
-    pipe_in("Grüße\nund mehr\n".encode())
+    """In UTF-8, whatever the locale says; a byte order mark is no part of it."""
+    pipe_in("\ufeffGrüße\nund mehr\n".encode())
 
     assert host.run(script=["Danke."]) == 0
 
     printed = capsys.readouterr()
     assert printed.out == "Danke.\n" and printed.err.startswith("consent: ")
+    assert scripted_target.asked[-1].endswith("Grüße\nund mehr\n") and "\ufeff" not in scripted_target.asked[-1]
 
 
 def test_a_hostile_answer_cannot_reach_the_terminal(host: Host, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ def given_text(text: str) -> str:
     if text != "-":
         return text
     try:
-        return sys.stdin.buffer.read().decode("utf-8").strip()
+        return sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError as error:
         raise UsageError(f"Standard input is not UTF-8 at byte {error.start}.") from None
 

@@ -305,7 +305,7 @@ def _everything(given: TextIO) -> str:
     if raw is None:
         return given.read()
     try:
-        return str(raw.read().decode("utf-8")).replace("\r\n", "\n")
+        return str(raw.read().decode("utf-8-sig")).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise AgentError(f"Standard input is not UTF-8 text (byte {error.start + 1}). Convert it first.") from error
 

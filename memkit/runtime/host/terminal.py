@@ -38,14 +38,16 @@ PERSON = "MEMKIT_PERSON"
 def prepare_streams() -> None:
     """Replace closed streams by the null device, and use UTF-8 on all of them.
 
-    What cannot be decoded or encoded is written as an escape, so that no text of a store can end a command.
+    What cannot be decoded or encoded is written as an escape, so that no text of a store can end a command. A byte
+    order mark, which programs of Windows write in front of what they pipe, is no part of the input.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open until the end
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            encoding = "utf-8-sig" if stream is sys.stdin else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def set_results_apart() -> None:
