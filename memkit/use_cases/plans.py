@@ -106,8 +106,8 @@ def plan_lines(planned: Planned, explain: bool) -> list[str]:
     if planned.obstacles:
         bounds = [f"- {reason}" for reason in result.reasons if reason.code == "budget"]
         looked = ["How far a short search came:"] * (result.outcome == GAVE_UP)
-        unsought = [f"- {reason}" for reason in result.reasons if reason.code == "order"]
-        return [head, *bounds, *looked, *obstacle_lines(planned.obstacles), *unsought]
+        others = [f"- {reason}" for reason in result.reasons if reason.code in ("proposal", "order")]
+        return [head, *bounds, *looked, *obstacle_lines(planned.obstacles), *others]
     told = [f"- {reason}" for reason in result.reasons]
     more = [f"and {len(told) - _MOST_LINES} more; --explain shows them as a tree"] * (len(told) > _MOST_LINES)
     return [head, *told[:_MOST_LINES], *more]

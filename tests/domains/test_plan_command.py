@@ -117,6 +117,18 @@ def test_what_stood_in_the_way_is_explained_method_by_method(capsys: pytest.Capt
     assert first["below"][0]["message"] == "'has book' does not hold"
 
 
+def test_an_explained_failure_says_which_proposals_were_rejected(capsys: pytest.CaptureFixture[str]) -> None:
+    """The model's part in it stands below the tree, as it does in the reasons without --explain."""
+    Path("state.yaml").write_text("objects: {home: place, shop: place, book: parcel}\nstate: [has book]\n")
+    Path("answers.yaml").write_text("- {tool: propose_subtasks, args: {subtasks: [fly]}}\n")
+    asked = ["deliver book shop", "--domain", "errands", "--state", "state.yaml"]
+
+    assert run(["plan", *asked, "--explain", "--provider", "scripted:answers.yaml"]) == 1
+
+    rejected = "- deliver book shop: proposal rejected: no operator or method is named fly"
+    assert rejected in capsys.readouterr().out.splitlines()
+
+
 def test_no_plan_is_exit_one_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     """A task that cannot be done says why, in words and as data."""
     code, answer = envelope(["deliver cake shop", "--domain", "errands"], capsys)
