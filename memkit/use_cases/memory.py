@@ -484,6 +484,8 @@ class UndoneTurn(NamedTuple):
     """The records it had created; those that they had replaced are live again."""
     sections: tuple[str, ...] = ()
     """The core sections it had changed, which now have their former text."""
+    kept: tuple[str, ...] = ()
+    """The core sections that a later edit, made on top of this turn's, leaves as they are."""
     withdrawn: tuple[str, ...] = ()
     """The core sections with a waiting new text, which has been withdrawn."""
     evidence: tuple[Record, ...] = ()
@@ -494,7 +496,7 @@ class UndoneTurn(NamedTuple):
     """Whether all of it had been undone before."""
 
     def __bool__(self) -> bool:
-        return bool(self.records or self.sections or self.withdrawn or self.evidence or self.remembered)
+        return any((self.records, self.sections, self.kept, self.withdrawn, self.evidence, self.remembered))
 
 
 class _Written(NamedTuple):
@@ -533,18 +535,35 @@ def undo_turn(workspace: Workspace, *, user: str, session: str, turn: int | None
         made={record.id for record in records if record.turn_id == meant},
     )  # fmt: skip
     open_ids = {id for id in written.ids if not workspace.archive.is_withdrawn(id, user_id=user)}
-    held = {str(edit["id"]) for edit in workspace.archive.core_history(user) if edit["trust"] == "quarantined"}
+    history = workspace.archive.core_history(user)
+    held = {str(edit["id"]) for edit in history if edit["trust"] == "quarantined"}
+    covered = _covered(history, open_ids)
     for id in sorted(open_ids):
         workspace.archive.mark("revoke", id, workspace.person(user, session=session), reason=REASON)
     return UndoneTurn(
         meant,
         records=_stored(workspace, user, (id for id in written.records if id in open_ids)),
-        sections=tuple(dict.fromkeys(section for id, section in written.edits if id in open_ids - held)),
+        sections=tuple(dict.fromkeys(section for id, section in written.edits if id in open_ids - held - covered)),
+        kept=tuple(dict.fromkeys(section for id, section in written.edits if id in covered)),
         withdrawn=tuple(dict.fromkeys(section for id, section in written.edits if id in open_ids & held)),
         evidence=_stored(workspace, user, (target for id, target in written.evidence if id in open_ids)),
         remembered=_stored(workspace, user, (target for id, target in written.rejections if id in open_ids)),
         before=not open_ids,
     )
+
+
+def _covered(history: Sequence[Mapping[str, object]], undone: set[str]) -> set[str]:
+    """Return the edits to undo on top of which a later one stands."""
+    found, standing = set(), set()
+    for edit in reversed(history):
+        where = (edit["agent_id"], edit["section"])
+        if edit["trust"] in HIDDEN:
+            continue
+        if edit["id"] not in undone:
+            standing.add(where)
+        elif where in standing:
+            found.add(str(edit["id"]))
+    return found
 
 
 def _written(

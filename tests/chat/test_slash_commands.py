@@ -59,6 +59,18 @@ def test_undo_takes_back_an_edit_of_core_memory(say: Say) -> None:
     assert say("/core") == "Core memory is empty."
 
 
+def test_undo_says_if_a_later_edit_still_holds_what_the_turn_wrote(say: Say) -> None:
+    """An edit is the whole section, so one on top of it keeps its words; undoing that one too takes both."""
+    say("My name is Ada.", edit("append", text="My name is Ada."), "Noted.")
+    say("I like tea.", edit("append", text="I like tea."), "Noted.")
+
+    told = say("/undo 1")
+
+    assert told.startswith("Not changed: core memory, human was edited after turn 1")
+    assert told.endswith("still reads My name is Ada. I like tea.")
+    assert "human reads nothing" in say("/undo 2")
+
+
 def test_undo_brings_back_what_the_turn_took_back(say: Say) -> None:
     """A wish to forget can be undone like any other write: the record lives, and its tombstone is gone."""
     say("My dog is called Rex.")

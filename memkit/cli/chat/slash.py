@@ -64,6 +64,11 @@ def undo(conversation: TerminalConversation, argument: str) -> str:
         f"Undone: core memory, {name} reads {one_line(core.get(name) or 'nothing', 100)}" for name in undone.sections
     ]
     lines += [
+        f"Not changed: core memory, {name} was edited after turn {undone.turn} ('memkit core set' changes it) and "
+        f"still reads {one_line(core.get(name) or 'nothing', 100)}"
+        for name in undone.kept
+    ]
+    lines += [
         f"Undone: the pending edit of core memory, {name}, is withdrawn; its text is unchanged."
         for name in undone.withdrawn
     ]
