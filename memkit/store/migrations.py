@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ from memkit.store.yaml import load_yaml
 from memkit.store.yaml_edit import edited, without_entries
 
 _LINK = b'"link":'
+_TABLES = "policies/tests"
 
 
 def unlinked_shards(root: Path) -> list[str]:
@@ -122,8 +125,8 @@ def steps_from(stated: int) -> list[MigrationStep]:
 def steps_beside(root: Path) -> list[MigrationStep]:
     """Return the changes that the files of a store need in any format.
 
-    They concern links, policies that use a former ``context.trust``, and files that state a version, over which two
-    branches would always conflict.
+    They concern links, policies and their tables that use a former ``context.trust``, and files that state a version,
+    over which two branches would always conflict.
     """
     unlinked = unlinked_shards(root)
     linking = MigrationStep(f"link the lines of {counted(len(unlinked), 'shard')}", link_shards)
@@ -131,7 +134,7 @@ def steps_beside(root: Path) -> list[MigrationStep]:
         *([linking] if unlinked else []),
         *(
             MigrationStep(f"rewrite context.trust in {name}", partial(_rewrite_trust, name=name))
-            for name in _files(root, "policies")
+            for name in (*_files(root, "policies"), *_files(root, _TABLES), *_files(root, _TABLES, "csv"))
             if any(names_former_trust(holder[key]) for holder, key in _trust_conditions(_data(root / name)))
         ),
         *_steps_about_versions(root),
@@ -155,20 +158,35 @@ def _drop_versions(root: Path, names: Sequence[str]) -> str | None:
     return change_files(root, files, "Let versions follow from the commits", hooks=False)
 
 
-def _files(root: Path, folder: str) -> list[str]:
-    return sorted(f"{folder}/{path.name}" for path in (root / folder).glob("*.yaml"))
+def _files(root: Path, folder: str, ending: str = "yaml") -> list[str]:
+    return sorted(f"{folder}/{path.name}" for path in (root / folder).glob(f"*.{ending}"))
 
 
 def _data(path: Path) -> Any:
     try:
+        if path.suffix == ".csv":
+            return _table(path)
         return load_yaml(path.read_text(encoding="utf-8")).data
-    except (MemkitError, OSError, ValueError):
+    except (MemkitError, OSError, ValueError, csv.Error):
         return None  # lint reports what is wrong with it
 
 
-def _trust_conditions(policy: Any) -> Iterator[tuple[Any, str]]:
-    """Yield every map and key with a condition on ``context.trust``, and with the trust in a context of a test."""
+def _table(path: Path) -> dict[str, Any]:
+    """Return a table of tests in the shape that tables of YAML have."""
+    columns, *rows = csv.reader(io.StringIO(path.read_bytes().decode(), newline=""), strict=True)
+    return {"columns": columns, "rows": rows}
+
+
+def _trust_conditions(policy: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every map and key with a condition on ``context.trust``, and with the trust in the context of a test.
+
+    In the rows of a table the key is a column's number.
+    """
     if isinstance(policy, Mapping):
+        columns, rows = policy.get("columns"), policy.get("rows")
+        if isinstance(columns, list) and isinstance(rows, list) and "context.trust" in columns:
+            at = columns.index("context.trust")
+            yield from ((row, at) for row in rows if isinstance(row, list) and len(row) > at)
         for key, value in policy.items():
             if key == "context.trust":
                 yield policy, key
@@ -182,7 +200,14 @@ def _trust_conditions(policy: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _rewrite_trust(root: Path, name: str) -> str | None:
-    content = edited((root / name).read_text(encoding="utf-8"), _with_present_trust)
+    if name.endswith(".csv"):
+        data, written = _table(root / name), io.StringIO()
+        _with_present_trust(data)
+        ending = "\r\n" if b"\r\n" in (root / name).read_bytes() else "\n"
+        csv.writer(written, lineterminator=ending).writerows([data["columns"], *data["rows"]])
+        content = written.getvalue()
+    else:
+        content = edited((root / name).read_text(encoding="utf-8"), _with_present_trust)
     return change_file(root, name, content, f"Ask {name} of trusted and untrusted turns", hooks=False)
 
 
