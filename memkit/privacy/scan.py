@@ -44,6 +44,8 @@ _ESCAPE = re.compile(rb'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 _STRETCH = re.compile(rb"[\t\n\r\x20-\x7e\x80-\xff]{6,}")
 """What can be text in some encoding of one byte a letter."""
 _MEMBER = re.compile(rb"\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]")
+_OWN_RECORD = re.compile(r"memkit_(?:agent|runtime)-[^/]+\.dist-info/RECORD")
+_RECORDED = re.compile(rb",sha256=([A-Za-z0-9_-]{43}),")
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _PLAIN = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
@@ -64,7 +66,8 @@ def readings(data: bytes, depth: int = 0) -> Iterator[str]:
 def _members(data: bytes) -> list[bytes] | None:
     """Return names, comments and contents of a zip archive, such as a wheel; None if it cannot be opened.
 
-    Exact copies of memkit's own files say nothing about anybody: a store's checks and a project may hold it as a wheel.
+    memkit's own files say nothing about anybody: a store's checks and a project may hold it as a wheel. Exact copies of
+    the installed ones count, and what a wheel of another version lists with its digest, as an upgrade leaves them.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -72,7 +75,9 @@ def _members(data: bytes) -> list[bytes] | None:
             if sum(member.file_size for member in found) > LARGEST:
                 return None
             said = [part for member in found for part in (member.filename.encode(), member.comment, member.extra)]
-            contents = (content for content in map(archive.read, found) if _digest(content) not in _of_memkit())
+            records = (archive.read(member) for member in found if _OWN_RECORD.fullmatch(member.filename))
+            own = _of_memkit().union(*map(_listed, records))
+            contents = (content for content in map(archive.read, found) if _digest(content) not in own)
             return [b"\n".join([archive.comment, *said]), *contents]
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, ValueError, EOFError):
         return None
@@ -88,6 +93,11 @@ def _of_memkit() -> frozenset[bytes]:
     except PackageNotFoundError:
         about = ""
     return frozenset([_digest(about.encode()), *(_digest(path.read_bytes()) for path in files)])
+
+
+def _listed(record: bytes) -> Iterator[bytes]:
+    """Yield the digests in a wheel's list of its files."""
+    return (base64.urlsafe_b64decode(digest + b"=") for digest in _RECORDED.findall(record))
 
 
 def _digest(content: bytes) -> bytes:

@@ -269,3 +269,19 @@ def test_memkits_own_code_in_a_wheel_is_nobodys_text(tmp_path: Path) -> None:
     read = "".join(scan.readings((tmp_path / "memkit.whl").read_bytes()))
 
     assert b"espresso" in own and "espresso" not in read and "Ada keeps bees" in read
+
+
+def test_a_wheel_of_an_older_memkit_is_nobodys_text_either(tmp_path: Path) -> None:
+    """A store that an older memkit made holds its wheel, in its history for good: what the wheel lists is memkit's."""
+    example, notes = b"# Ada lives in Oslo\n", b"# Ada keeps bees\n"
+    record = "memkit/example.py,sha256=G7MEt68SUhkCsQBfKjcOGr0sAwPgYDttDNZ9xjCPbPw,20\n"
+    for name, is_own in (("memkit_agent-0.0.9", True), ("memkit_runtime-0.0.9+1a2b3c4d", True), ("bees-1.0", False)):
+        with zipfile.ZipFile(tmp_path / "other.whl", "w") as archive:
+            archive.writestr("memkit/example.py", example)
+            archive.writestr("memkit/notes.py", notes)
+            archive.writestr(f"{name}.dist-info/RECORD", record)
+
+        read = "".join(scan.readings((tmp_path / "other.whl").read_bytes()))
+
+        assert ("lives in Oslo" not in read) is is_own
+        assert "Ada keeps bees" in read
