@@ -262,13 +262,13 @@ def domain_findings(document: Document, stem: str | None = None) -> list[SchemaF
     from memkit.runtime.htn.language.domain import Domain
     from memkit.runtime.htn.language.terms import HtnError
 
-    if findings := _misfits(document, stem):
-        return findings
-    try:
-        Domain.from_data(document.data)
-    except HtnError as error:
-        return [_fault(error)]
-    return []
+    findings = _misfits(document, stem)
+    if all(finding.kind == "name" for finding in findings):
+        try:
+            Domain.from_data(document.data)
+        except HtnError as error:
+            findings.append(_fault(error))
+    return findings
 
 
 DOMAIN = Kind("domain", FOLDER, domain_findings)

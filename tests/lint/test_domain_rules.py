@@ -214,6 +214,13 @@ def test_a_finding_in_a_domain_can_be_suppressed(put: Put, codes: Codes) -> None
     assert codes() == []
 
 
+def test_a_domain_with_another_name_is_checked_all_the_same(put: Put, codes: Codes) -> None:
+    """What keeps it from loading is a finding beside that of its name."""
+    put("domains/bulb.yaml", LAMP.replace('add: ["lit ?r"]', 'add: ["lit ?r", "hot ?r"]'))
+
+    assert codes() == ["MKD002", "MKD004"]
+
+
 def test_a_domain_in_hddl_is_checked_too(store: Path, put: Put) -> None:
     """What keeps it from loading has its place; what is wrong in one that loads has that of its definition."""
     text = (
