@@ -187,6 +187,15 @@ def test_markdown_is_drawn_where_the_terminal_can(agreed: Path, variables: dict[
     assert (" • one" in shown) is is_drawn
 
 
+def test_what_somebody_said_is_shown_as_they_said_it(agreed: Path) -> None:
+    """The reference model's answers are their words, in which stars and underscores stand for themselves."""
+    with chat(agreed, "-p", "Remember that the module is called __init__ and takes *args") as terminal:
+        assert terminal.left() == 0
+        shown = terminal.text
+
+    assert "Noted: “The module is called __init__ and takes *args”" in " ".join(shown.split())
+
+
 @pytest.mark.parametrize(
     ("variables", "page"),
     [

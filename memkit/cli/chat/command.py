@@ -82,7 +82,8 @@ def chat(
         options = options._replace(resume=is_any)
     options.refuse_contradictions(user, consents=consents)
     setting = beginning(front, user, options)
-    page = None if jsonl or front.json else open_page(is_talk=is_talk)
+    is_markdown = (provider or workspace.settings["provider"]) != "reference"
+    page = None if jsonl or front.json else open_page(is_talk=is_talk, is_markdown=is_markdown)
     outlet = Outlet(print_event) if events else None if page is None else Outlet(PageShowing(page))
     still = page.still if page else lambda: None
     host = Host(listen=outlet)

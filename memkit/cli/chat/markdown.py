@@ -209,7 +209,8 @@ LEVEL = 3
 class MarkdownPage:
     """Draws an answer as it arrives, dim lines beside it, and a progress sign that leaves nothing behind."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, *, is_markdown: bool = True) -> None:
+        self._drawn = SafeMarkdown if is_markdown else Text
         self._console = console or Console(highlight=False, markup=False, emoji=False)
         self._sign: Status | None = None
         self._blocks = Blocks()
@@ -266,7 +267,7 @@ class MarkdownPage:
                 goes_on=piece.indent > 0 or (self._is_in_item and ITEM.match(text.lstrip("\n")) is not None)
             )
             self._is_in_item = piece.indent > 0
-            self._draw(self._below_item(SafeMarkdown(dedented(text, piece.indent).strip("\n")), piece.indent))
+            self._draw(self._below_item(self._drawn(dedented(text, piece.indent).strip("\n")), piece.indent))
             self._is_apart = True
 
     def _set_apart(self, *, goes_on: bool) -> None:

@@ -66,13 +66,16 @@ class PlainPage:
         self.end()
 
 
-def open_page(*, is_talk: bool) -> Page | None:
-    """Return where turns are displayed while they happen; None if only the answer is wanted, as in a pipe."""
+def open_page(*, is_talk: bool, is_markdown: bool = True) -> Page | None:
+    """Return where turns are displayed while they happen; None if only the answer is wanted, as in a pipe.
+
+    ``is_markdown`` says whether the answers are Markdown. Those of the reference model are what people said, verbatim.
+    """
     forced = bool(os.environ.get("FORCE_COLOR"))
     if forced or (is_able_terminal() and not os.environ.get("NO_COLOR")):
         from memkit.cli.chat.markdown import MarkdownPage
 
-        return MarkdownPage()
+        return MarkdownPage(is_markdown=is_markdown)
     return PlainPage() if is_talk or sys.stdout.isatty() else None
 
 
