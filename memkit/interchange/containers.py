@@ -47,11 +47,14 @@ def parsed_object(text: bytes) -> Mapping[str, JSON] | Reason:
 def parsed(text: bytes) -> Any:
     """Return the value of ``text``; raise ``ValueError`` with the reason if it has none, without repeating it."""
     try:
-        return DECODER.decode(text.decode())
+        return DECODER.decode(text.rstrip().decode())
     except UnicodeDecodeError:
         raise ValueError("The text is not UTF-8.") from None
     except RecursionError:
         raise ValueError("The JSON is nested too deeply.") from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column" if error.lineno > 1 else "column"
+        raise ValueError(f"The text is not JSON: {error.msg} at {place} {error.colno}.") from None
     except ValueError as error:
         raise ValueError(f"The text is not JSON: {error}.") from None
 

@@ -78,6 +78,18 @@ def test_text_and_user_are_enough(memkit: Memkit, lines: Lines) -> None:
     assert [(entry["line"], entry["reasons"][0]["code"]) for entry in data["refused"]] == [(2, "schema"), (3, "schema")]
 
 
+def test_the_place_of_a_fault_is_a_line_of_the_file_and_a_column(memkit: Memkit, tmp_path: Path) -> None:
+    """Each line is read alone, so the reader's own line would be another one."""
+    path = tmp_path / "cut.jsonl"
+    path.write_text('{"text": "Ada plays chess", "user_id": "ada"}\n{"text": \n{"text": "b" "c"}\n', encoding="utf-8")
+
+    refused = memkit("memory", "import", str(path), code=1)["data"]["refused"]
+
+    assert [(entry["line"], entry["reasons"][0]["message"].rpartition(" at ")[2]) for entry in refused] == [
+        (2, "column 9."), (3, "column 14."),
+    ]  # fmt: skip
+
+
 def test_the_same_import_again_adds_nothing(memkit: Memkit, lines: Lines, store: Path) -> None:
     """By id, or by text and source where there is none; also after a person took a record back."""
     path = lines(
@@ -293,7 +305,7 @@ def test_a_successor_of_nothing_is_refused_for_that_alone(memkit: Memkit, lines:
     """That what an import supersedes waits for a person is no longer true of what is refused."""
     path = lines({"text": "Ada sails", "user_id": "ada", "supersedes": "01M8ZZZZZZZZZZZZZZZZZZZZZZ"})
 
-    (refused,) = memkit("memory", "import", path, code=1)["data"]["refused"]
+    (refused,) = memkit("memory", "import", str(path), code=1)["data"]["refused"]
 
     assert [reason["code"] for reason in refused["reasons"]] == ["schema"]
 
@@ -322,7 +334,7 @@ def test_consent_is_asked_for_where_the_policy_wants_it(memkit: Memkit, lines: L
     path = lines({"text": "Ada plays chess", "user_id": "ada"})
     memkit("config", "set", "privacy.consent", "always")
 
-    refused = memkit("memory", "import", path, code=1)["data"]["refused"]
+    refused = memkit("memory", "import", str(path), code=1)["data"]["refused"]
 
     assert refused[0]["reasons"][0]["code"] == "consent"
     memkit("consent", "grant", "--user", "ada")
