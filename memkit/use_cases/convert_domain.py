@@ -66,6 +66,11 @@ def _domain_text(domain: Domain, target: Path, notes: list[str]) -> str:
             again = document_domain(load_yaml(text.encode("utf-8"), name=str(target)))
     except HtnError as error:
         raise UsageError(f"The domain cannot be written: {error}") from None
+    except UsageError as error:
+        if error.line is None:
+            raise
+        what = str(error).removeprefix(f"{target}:").partition(": ")[2]  # its place is in a text that nobody will see
+        raise UsageError(f"The domain cannot be written to {target}: {what}") from None
     _refuse_loss(_listed(again) == _listed(domain), target)
     return text
 

@@ -109,6 +109,19 @@ def test_what_cannot_be_converted_is_refused_and_writes_nothing(
     assert {path: path.read_bytes() for path in files.iterdir()} == before
 
 
+def test_what_hddl_asks_for_is_said_of_the_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An object that only problems declare is a constant there; no place in a file that was never written is named."""
+    (tmp_path / "d.yaml").write_text(
+        "name: d\npredicates: {at: [object]}\noperators:\n  - {name: go, parameters: '?x', add: ['at ?x']}\n"
+        "methods:\n  - {name: home, task: rest, subtasks: [go sofa]}\n"
+    )
+
+    assert convert(tmp_path / "d.yaml", tmp_path / "d.hddl") == 2
+
+    told = f"The domain cannot be written to {tmp_path / 'd.hddl'}: the object sofa is not declared."
+    assert capsys.readouterr().err == f"memkit: {told}\n"
+
+
 def test_another_reader_of_hddl_reads_what_is_written(tmp_path: Path, files: Path) -> None:
     """unified-planning finds the same actions, tasks and methods, notes or not."""
     io = pytest.importorskip("unified_planning.io")
