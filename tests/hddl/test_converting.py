@@ -113,7 +113,8 @@ def test_what_hddl_asks_for_is_said_of_the_domain(tmp_path: Path, capsys: pytest
     """An object that only problems declare is a constant there; no place in a file that was never written is named."""
     (tmp_path / "d.yaml").write_text(
         "name: d\npredicates: {at: [object]}\noperators:\n  - {name: go, parameters: '?x', add: ['at ?x']}\n"
-        "methods:\n  - {name: home, task: rest, subtasks: [go sofa]}\n"
+        "methods:\n  - {name: walk, task: 'reach ?x', subtasks: ['go ?x']}\n"
+        "  - {name: home, task: rest, subtasks: [reach sofa]}\n"
     )
 
     assert convert(tmp_path / "d.yaml", tmp_path / "d.hddl") == 2
