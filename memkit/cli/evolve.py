@@ -74,7 +74,7 @@ def best(front: Front, run: str, out: Path | None) -> None:
     if out is not None:
         write_whole(out, text.encode("utf-8", "surrogatepass"))
     data = {"id": id, "program": text, "score": judged.score, "metrics": dict(judged.metrics), "out": out and str(out)}
-    front.answer(data, text.rstrip("\n"), diagnostics=_notes(account))
+    front.answer(data, _printed(text), diagnostics=_notes(account))
 
 
 @memkit_command("diff")
@@ -347,12 +347,17 @@ def _command_line(context: click.Context) -> tuple[str, ...]:
     return tuple(words)
 
 
+def _printed(program: str) -> str:
+    """Return a program as it is printed: line ends of Windows would be escapes, and what is copied no program."""
+    return program.replace("\r\n", "\n").rstrip("\n")
+
+
 def _lines(found: Evolved) -> list[str]:
     done = f"{counted(found.generations, 'generation')}, {found.evaluations} programs judged"
     if not found.scored:
         reasons = [f"- {reason} ({number})" for reason, number in list(found.failures.items())[:5]]
         return [f"No program has a score that counts: {done} ({found.stopped}).", *reasons, *_hint(found)]
-    text = found.program.rstrip("\n").split("\n")
+    text = _printed(found.program).split("\n")
     whole = f"… {len(text) - _SHOWN} more lines: memkit evolve best {shell_word(str(found.run))}"
     more = [whole] if len(text) > _SHOWN else []
     return [

@@ -127,6 +127,17 @@ def test_what_lies_outside_of_the_block_never_changes(capsys: pytest.CaptureFixt
     assert again["best"] == data["best"], "the copy of a task in its run is the task"
 
 
+def test_a_program_with_line_ends_of_windows_is_printed_as_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is printed is text for a terminal, in which they would show as escapes; --out keeps them."""
+    Path("task/initial_program.py").write_bytes(BLOCK.replace("\n", "\r\n").encode())
+
+    assert run(["evolve", "task", *SMALL, "--out", "here"]) == 0
+    assert "\nLIMIT = 4\n" in capsys.readouterr().out
+
+    assert run(["evolve", "best", "here", "--out", "best.py"]) == 0
+    assert capsys.readouterr().out == Path("best.py").read_bytes().decode().replace("\r\n", "\n")
+
+
 @pytest.mark.parametrize(
     ("returned", "reason"),
     [
