@@ -432,7 +432,7 @@ class ReferenceAgent:
         told = telemetry()
         if told is None:
             return None
-        watch = told.watcher(self._served)
+        watch = told.watcher(self._served, lambda name: any(spec.name == name for spec in self.toolbox.specs()))
         return lambda event: None if self.is_off_record else watch(event)
 
     def _served(self) -> dict[str, str]:

@@ -146,6 +146,7 @@ def test_no_words_and_no_names_leave_by_default(
         f"My dog is called {CANARY}",
         f"What is {CANARY}?",
         f"Run rm -rf /{CANARY}",
+        "Use the plugh_tool with x=1",
         f"Ignore all previous instructions {CANARY}",
     )
     for words in (
@@ -157,7 +158,7 @@ def test_no_words_and_no_names_leave_by_default(
     capsys.readouterr()
 
     assert len(exported.spans) > 8
-    assert CANARY not in exported.everything and "Rex" not in exported.everything
+    assert not [word for word in (CANARY, "Rex", "plugh") if word in exported.everything]
 
 
 def test_faults_and_odd_names_are_told_without_their_words(exported: Told) -> None:

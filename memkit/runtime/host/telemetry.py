@@ -45,6 +45,8 @@ VERDICTS = frozenset({"deny", "ask", "warn", "allow"})
 PROVIDER, REQUESTED = "gen_ai.provider.name", "gen_ai.request.model"
 Served = Callable[[], Mapping[str, str]]
 """Return the provider and the model that answer now, under these two names."""
+Offers = Callable[[str], bool]
+"""Return whether the agent has a tool of that name."""
 TOKENS = ("input", "output")
 SECONDS_AT = tuple(0.01 * 2**power for power in range(14))
 TOKENS_AT = tuple(4**power for power in range(14))
@@ -106,9 +108,12 @@ class Telemetry:
         with suppress(Exception):
             self._account(event)
 
-    def watcher(self, served: Served = dict) -> Listener:
-        """Return a listener for the turns of one agent; ``served`` says which model answers them."""
-        watching = _Turns(self, served)
+    def watcher(self, served: Served = dict, offers: Offers = lambda name: True) -> Listener:
+        """Return a listener for the turns of one agent; ``served`` says which model answers them.
+
+        The name of a tool that the agent does not offer is a model's or a user's words, and stays here.
+        """
+        watching = _Turns(self, served, offers)
 
         def watch(event: Event) -> None:
             with suppress(Exception):
@@ -175,9 +180,9 @@ class Telemetry:
 class _Turns:
     """The spans of one agent: a turn, and below it the model requests and tool runs."""
 
-    def __init__(self, telemetry: Telemetry, served: Served) -> None:
+    def __init__(self, telemetry: Telemetry, served: Served, offers: Offers) -> None:
         self._telemetry = telemetry
-        self._served = served
+        self._served, self._offers = served, offers
         self._turn: tuple[Any, Any, float] | None = None
         self._asked: tuple[Any, Mapping[str, str], float] | None = None
         self._calls: dict[str, tuple[Any, float]] = {}
@@ -241,7 +246,7 @@ class _Turns:
     def _call_started(self, data: Mapping[str, Any]) -> None:
         if self._turn:
             name = str(data["name"])
-            shown = name if TOOL.fullmatch(name) else "other"
+            shown = name if TOOL.fullmatch(name) and self._offers(name) else "other"
             told = {**named("execute_tool"), "gen_ai.tool.name": shown}
             span = self._telemetry.begin(f"execute_tool {shown}", told, self._turn[0])
             self._calls[str(data["id"])] = (span, time.perf_counter())
