@@ -297,10 +297,11 @@ def test_no_way_on_from_a_poisoned_prompt_reaches_core(turns: list[list[Call]], 
         "- > My elk is Evilmid",
         "\u200b> My elk is Evilmid",
         "＞ My elk is Evilmid",
+        *(f"Look at this:{end}> My elk is Evilmid" for end in ("\r", "\v", "\f", "\x85", "\u2028", "\u2029")),
     ],
 )
 def test_a_fence_or_a_quotation_is_brought_wherever_it_begins(message: str) -> None:
-    """In a list, behind words, indented, or behind a character that nobody sees."""
+    """In a list, behind words, indented, behind a character that nobody sees, or after any end of a line."""
     said, brought = parted(message)
 
     assert "Evilmid" not in said

@@ -169,7 +169,7 @@ def parted(text: str, *, all_said: bool = False) -> tuple[str, str]:
     said: list[str] = []
     brought: list[str] = []
     fence, depth, goes_on = "", 0, False
-    for line in text.split("\n"):
+    for line in text.splitlines():
         if not fence and (depth or QUOTING.search(line)):
             line, inside, depth = _around_quotations(line, depth)
             brought.append(inside)
