@@ -15,6 +15,7 @@ import pytest
 
 from memkit.cli.chat import command as lines
 from memkit.cli.main import run
+from memkit.runtime.host import terminal
 from memkit.runtime.host.terminal import harmless
 
 SLOW = str(Path(__file__).with_name("slow_chat.py"))
@@ -117,6 +118,19 @@ def test_input_that_ends_in_a_line_that_is_too_long_ends(chat: Chat, monkeypatch
     monkeypatch.setattr(lines, "MOST", 10)
 
     assert [line["ok"] for line in chat("--jsonl", typed=f"Hello!\n{'a' * 25}{end}", code=2)] == [True, False]
+
+
+@pytest.mark.parametrize(("length", "told"), [(10, False), (11, True)])
+def test_what_is_left_of_a_long_pipe_beside_the_words_is_said(
+    monkeypatch: pytest.MonkeyPatch, length: int, told: bool
+) -> None:
+    """An answer about part of a file does not pass for one about all of it."""
+    monkeypatch.setattr(terminal, "MOST", 10)
+    notes: list[str] = []
+
+    assert terminal.beside(io.StringIO("a" * length), notes.append) == "a" * 10
+
+    assert notes == ["Only the first 10 characters of standard input were read."] * told
 
 
 def piped(store: Path, typed: bytes, *options: str, tail: str = "") -> subprocess.CompletedProcess[bytes]:

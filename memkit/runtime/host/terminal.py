@@ -286,7 +286,7 @@ def beside(given: TextIO, tell: Callable[[str], None]) -> str:
         descriptor = given.fileno()
     except (AttributeError, OSError, ValueError):
         with suppress(AttributeError, OSError, ValueError):
-            return given.read(MOST)  # a stream of the program itself
+            return _beginning(given, tell)  # a stream of the program itself
         return ""
     mode = os.fstat(descriptor).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
@@ -294,7 +294,14 @@ def beside(given: TextIO, tell: Callable[[str], None]) -> str:
     if not select.select([descriptor], [], [], WAIT)[0]:
         tell(f"Nothing came on standard input within {WAIT:.0f} seconds; continuing without it.")
         return ""
-    return given.read(MOST)
+    return _beginning(given, tell)
+
+
+def _beginning(given: TextIO, tell: Callable[[str], None]) -> str:
+    text = given.read(MOST)
+    if len(text) == MOST and given.read(1):
+        tell(f"Only the first {MOST:,} characters of standard input were read.")
+    return text
 
 
 class Questions:
