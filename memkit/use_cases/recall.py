@@ -184,7 +184,7 @@ def why_record_waits(stored: StoredRecord) -> list[dict[str, str]]:
     if stored.status != "quarantined":
         return []
     if record.is_sealed:
-        return why_it_waits((), record.taint)
+        return why_it_waits(("",), record.taint)
     return why_it_waits((record.text, *record.tags), record.taint, is_inferred=record.source == "inferred")
 
 
