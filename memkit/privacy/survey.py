@@ -17,6 +17,7 @@ from memkit.privacy.repository import Repository
 from memkit.privacy.scan import Place, Remainder, Scanner, files_below
 from memkit.runtime.memory.log.clone import CACHE, MACHINE, cache_folder, state_folder
 from memkit.runtime.memory.log.log import Witness, shard_writer
+from memkit.store.chain_history import HEADS
 from memkit.store.layout import MANIFEST
 
 _SHARD_IN_TREE = re.compile(rb" ([^\0/ ]+\.jsonl)\0")
@@ -56,13 +57,18 @@ class Survey:
         self._tools = {path for each in self.stores for path in tools(each)}
         for line in shipped.served:
             self.census.take(line)
-        self.belonging: Belonging = self.census.close(Witness(store).relinking(self._read_lines()))
+        writers = self._read_lines()
+        self.belonging: Belonging = self.census.close(Witness(store).relinking(writers))
         self.sessions = self.census.sessions.union(*(state.session_ids() for state in self.states))
         self.needles: Needles = needles_of(
             self.census,
             self.belonging,
             chain.from_iterable(state.texts() for state in self.states),
-            chain.from_iterable(state.texts_of_others() for state in self.states),
+            chain(
+                # What was read of another clone is tainted by its writer, whom its shards and heads name as well.
+                (f"writer:{name}" for name in {*writers, *(path.stem for path in (store / HEADS).glob("*.json"))}),
+                chain.from_iterable(state.texts_of_others() for state in self.states),
+            ),
             shipped,
             kept,
         )

@@ -311,3 +311,25 @@ def test_one_line_in_clear_leaves_the_remote_to_its_owner(
     code, answer = erase(store, capsys)
 
     assert (code, len(answer["data"]["unprovable"])) == (1, 1)
+
+
+def test_the_writer_of_another_clone_is_nobodys_text(
+    peopled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A session of a clone that trusts no other says whose lines it read; heads and shards go by that name."""
+    remember(peopled, "Alice drinks espresso in the morning", "alice")
+    commit(peopled)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", str(peopled), str(clone))
+    git(clone, "remote", "remove", "origin")
+    at = ("--store", str(clone), "--user", "alice")
+    assert run(["chat", "--consent", "-p", "What do I drink?", *at]) == 0
+    remember(clone, "Alice skis", "alice")
+    commit(clone)
+    heads = sorted(path.name for path in (clone / "archive/heads").iterdir())
+
+    code, answer = erase(clone, capsys)
+
+    assert code == 0, answer["diagnostics"]
+    assert sorted(path.name for path in (clone / "archive/heads").iterdir()) == heads
+    assert run(["fsck", "--store", str(clone)]) == 0
