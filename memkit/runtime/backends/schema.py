@@ -110,8 +110,9 @@ def require_version(found: int) -> None:
     if found > VERSION:
         raise BackendUnfit(f"The tables have version {found}, but this memkit reads {VERSION}. Upgrade memkit-agent.")
     if found < VERSION:
-        what = f"The tables have version {found}" if found else "The database has no memkit tables"
-        raise BackendUnfit(f"{what}. Their owner creates them: memkit backend migrate --url OWNER_URL --role ROLE.")
+        older = f"The tables have version {found}, but this memkit needs {VERSION}. Their owner updates them"
+        what = older if found else "The database has no memkit tables. Their owner creates them"
+        raise BackendUnfit(f"{what}: memkit backend migrate --url OWNER_URL --role ROLE.")
 
 
 def migrate(connection: psycopg.Connection[Any], role: str, *, dry_run: bool = False) -> list[str]:
