@@ -23,6 +23,10 @@ FORMAT = 2
 _FORMER_LAYOUT = 1
 """The format of projects that had the runtime's sources in their own folders."""
 _VERSION = re.compile(r"[0-9A-Za-z.+]{1,64}")
+RENDER_AGAIN = (
+    "Render the project again beside this one with 'memkit gen', and copy archive/, .env and your edits over. "
+    "Nothing was changed."
+)
 _ADVICE = "Restore it from version control, or render the project again with 'memkit gen' and copy your edits over."
 
 
@@ -149,10 +153,7 @@ def parsed_manifest(text: bytes, called: str) -> Manifest:
     if data["format"] > FORMAT:
         raise ProjectFault(f"{called} was written by a newer memkit (format {data['format']}). Upgrade memkit-agent.")
     if data["format"] == _FORMER_LAYOUT:
-        raise ProjectFault(
-            f"{called} has the old layout with copies of the runtime. Render the project again beside this one with "
-            "'memkit gen', and copy archive/, .env and your edits over. Nothing was changed."
-        )
+        raise ProjectFault(f"{called} has the old layout with copies of the runtime. {RENDER_AGAIN}")
     recorded = data.pop("checksum", None)
     try:
         unchanged = recorded == digest(data)

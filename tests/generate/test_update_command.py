@@ -386,6 +386,7 @@ def test_unreleased_templates(line: Line, starters: Path, tmp_path: Path, capsys
     line.install(1)
     code, envelope = ran("update", out, capsys=capsys)
     assert code == 3 and "a release that this" in message(envelope) and "+unreleased" in message(envelope)
+    assert "Render the project again beside this one with 'memkit gen'" in message(envelope)
 
 
 def test_a_target_that_is_gone(line: Line, project: Path, capsys: pytest.CaptureFixture[str]) -> None:

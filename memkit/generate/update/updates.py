@@ -22,7 +22,7 @@ from typing import Any
 
 from memkit.errors import EnvironmentFault, NegativeAnswer, NotFound, UsageError
 from memkit.generate.composition import plugin_of
-from memkit.generate.manifest import Manifest, ProjectFault, Stamp
+from memkit.generate.manifest import RENDER_AGAIN, Manifest, ProjectFault, Stamp
 from memkit.generate.plugins import find_target
 from memkit.generate.targets import (
     RELEASES,
@@ -76,7 +76,8 @@ def _released(releases: Releases, stamp: Stamp, distribution: str) -> Release:
     if release is None:
         raise ProjectFault(
             f"The project was rendered from templates {stamp.version} ({stamp.digest[:19]}…), a release that this "
-            f"{distribution} does not include. Upgrade it, or update the project with the checkout that rendered it."
+            f"{distribution} does not include. Upgrade it, or update the project with the checkout that rendered it. "
+            f"If neither helps: {RENDER_AGAIN}"
         )
     return release
 
