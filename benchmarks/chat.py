@@ -169,22 +169,29 @@ def by_length(turns: int, window: int) -> Iterator[dict[str, Any]]:
         agent = opened(Path(folder) / "store", 1_000)
         median_turn(agent.step, 100 - window)
         early = median_turn(agent.step, window).milliseconds
-        tracemalloc.start()
-        median_turn(agent.step, window)
-        held = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
-        for number in range(turns - 100 - 2 * window):
-            agent.step(f"Remark {number}: the tide came in at noon, and the boat went out.")
+        _talk(agent, turns // 2 - 100 - window)
+        held = _left_behind(agent, window)
+        _talk(agent, turns - turns // 2 - 2 * window)
         late = median_turn(agent.step, window).milliseconds
-        tracemalloc.start()
-        median_turn(agent.step, window)
-        grown = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
+        grown = _left_behind(agent, window)
         agent.close()
     yield _row(f"turn {turns:,} of a session against turn 100, ms", late, early)
-    yield _row(
-        f"memory that {window} turns leave behind, at turn {turns:,} against turn 100, KB", grown / 1e3, held / 1e3
-    )
+    compared = f"at turn {turns:,} against {turns // 2:,}"
+    yield _row(f"memory that {window} turns leave behind, {compared}, KB", grown / 1e3, held / 1e3)
+
+
+def _talk(agent: ReferenceAgent, turns: int) -> None:
+    for number in range(turns):
+        agent.step(f"Remark {number}: the tide came in at noon, and the boat went out.")
+
+
+def _left_behind(agent: ReferenceAgent, turns: int) -> int:
+    """Return the bytes that some turns leave behind; what they look into anew, such as the newest turns, counts."""
+    tracemalloc.start()
+    median_turn(agent.step, turns)
+    left = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return left
 
 
 def _row(case: str, ours: float, theirs: float | None) -> dict[str, Any]:
