@@ -25,11 +25,10 @@ from urllib.parse import quote, urlencode, urlsplit
 from corpus import USER, write_store
 from table import print_rows
 
-from memkit.runtime.memory.archive.archive import ArchivalStore
 from memkit.runtime.memory.record.record import Draft
 from memkit.serving.page.templates import ASSETS, asset
 from memkit.use_cases.store import make_store
-from memkit.workspace import Workspace
+from memkit.workspace import Workspace, open_workspace
 
 ROOMS = ("/", "/memory", "/waiting", "/policies", "/skills", "/plans", "/plans/errands", "/people", "/settings")
 TURN = """
@@ -91,10 +90,10 @@ def timed(store: Path, records: int, searches: int) -> list[dict[str, Any]]:
 
     vocabulary = Vocabulary()
     queries = [vocabulary.natural_query() for _ in range(searches)]
-    archive = ArchivalStore(store)
-    archive.leaves_traces = False
     rows, weights = [], {}
-    with page_server(store) as (host, port, cookie):
+    with open_workspace(store) as workspace, page_server(store) as (host, port, cookie):
+        archive = workspace.archive
+        archive.leaves_traces = False
         connection = HTTPConnection(host, port)
         firsts, wholes, inside = [], [], []
         looked(connection, cookie, "/memory?q=warm")
@@ -125,7 +124,6 @@ def timed(store: Path, records: int, searches: int) -> list[dict[str, Any]]:
             row(f"heaviest page ({heaviest[:8]}) with what it loads, kB", (weights[heaviest] + assets) / 1e3, 500)
         )
         rows.append(row(f"50 people browse while a chat writes, {at}, errors", crowd(host, port, cookie, store), 0))
-    archive.close()
     return rows
 
 
