@@ -204,6 +204,13 @@ def heads_without(root: Path, links: Collection[str]) -> Iterator[tuple[Path, by
             yield path, rest
 
 
+def drop_tips(root: Path, links: Collection[str]) -> None:
+    """Rewrite the heads of the store that point to these lines, without them."""
+    for path, content in heads_without(root, links):
+        require_writable_inside(root, path)
+        write_whole(path, content, beside=state_folder(root))
+
+
 def head_without(content: bytes, links: Collection[str]) -> bytes:
     """Return a file of heads without the chains that end in lines with these links; another file unchanged."""
     head = _head_of_users(content)

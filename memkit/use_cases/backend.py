@@ -15,10 +15,10 @@ from memkit.runtime.memory.log.clone import lock_file, make_private, state_folde
 from memkit.runtime.memory.log.log import Witness
 from memkit.runtime.memory.log.shards import LOCK_SECONDS, ShardLog, locked
 from memkit.runtime.memory.record.lines import ArchiveError
-from memkit.store.chain_history import heads_without
+from memkit.store.chain_history import drop_tips
 from memkit.store.change import change_file
 from memkit.store.files import write_whole
-from memkit.store.layout import MANIFEST, require_writable_inside
+from memkit.store.layout import MANIFEST
 from memkit.store.manifest import change_manifest, changed_manifest
 
 if TYPE_CHECKING:
@@ -258,9 +258,7 @@ def _brought(workspace: Workspace, to: str, source: Log, other: Log, tell: Calla
         if isinstance(sink, FilesSink):
             (staging / PUTTING).touch()
             sink.put(workspace.root / "archive")
-        for path, content in heads_without(workspace.root, course.replaced):
-            require_writable_inside(workspace.root, path)
-            write_whole(path, content, beside=state_folder(workspace.root))
+        drop_tips(workspace.root, course.replaced)
         workspace.archive.drop_index()
         Witness(workspace.root).forget()
         _name(workspace, to, source, other)

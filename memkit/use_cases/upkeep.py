@@ -31,6 +31,7 @@ from memkit.store.chain_history import (
     HEADS,
     TreeLog,
     damaged_heads,
+    drop_tips,
     heads_in,
     heads_of_store,
     lines_of_others,
@@ -465,9 +466,14 @@ def _united(workspace: Workspace, found: Iterable[ShardProblem], heads: Path | N
             yield one
     yield from chains
     yield from damaged_heads(workspace.root)
+    yield from (problem for problem, _ in _lacking(workspace, heads))
+
+
+def _lacking(workspace: Workspace, heads: Path | None = None) -> Iterator[tuple[ShardProblem, Sequence[str]]]:
+    """Yield each head of which lines are missing, and their links; none of one that was changed itself."""
     for writer, head in heads_in(heads) if heads else heads_of_store(workspace.root):
         if lacking := workspace.archive.lacking(writer, head):
-            yield ShardProblem(lacking[0], f"{HEADS}/{writer}.json", 0, lacking[1])
+            yield ShardProblem(lacking.code, f"{HEADS}/{writer}.json", 0, lacking.message), lacking.tips
 
 
 def check_signatures(workspace: Workspace, since: str, signers: Path) -> list[ShardProblem]:
@@ -498,7 +504,7 @@ def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem
         EnvironmentFault: A shard cannot be written.
     """
     archive = workspace.archive
-    problems = archive.chain_problems()
+    problems = [*archive.chain_problems(), *(problem for problem, tips in _lacking(workspace) if tips)]
     if not problems:
         return Acceptance()
     said = dict(_withheld_words(archive))
@@ -507,6 +513,8 @@ def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem
     _repaired(workspace)
     gone = sum(one.code == "missing" for one in archive.chain_problems())
     archive.take_for_gone()
+    tips = {tip for _, tips in _lacking(workspace) for tip in tips}
+    drop_tips(workspace.root, tips)
     accepted: list[str] = []
     left: list[str] = []
     if server := workspace.server:
@@ -521,7 +529,7 @@ def accept_damage(workspace: Workspace, confirm: Callable[[Sequence[ShardProblem
     ids = ", ".join(accepted) or "none"
     workspace.audit.append({"event": "accept", "actor": "person", "ids": accepted, "reason": f"{gone} taken for gone"})
     workspace.commit_memory(force=True, added=0, subject=f"Accept what was changed: {ids}")
-    return Acceptance(tuple(accepted), tuple(left), gone)
+    return Acceptance(tuple(accepted), tuple(left), gone or len(tips))
 
 
 def _withheld_words(archive: ArchivalStore) -> Iterator[tuple[tuple[str, int], str]]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from memkit.cli.main import run
+from memkit.runtime.memory.index.chains import root_of
 from memkit.runtime.memory.log.clone import cache_folder
 from memkit.runtime.memory.log.log import linked
 from memkit.runtime.memory.record.record import unplaced
@@ -116,6 +117,27 @@ def test_fsck_names_what_was_edited_and_accept_takes_it_over(store: Path, memkit
     assert texts["Ada lives in Paris"]["supersedes"] == ids[0]
     assert texts["Ada lives in Paris"]["actor"] == "person"
     assert memkit("fsck", "--accept", "--yes")[1]["data"] == {"accepted": []}
+
+
+def test_heads_whose_lines_are_gone_are_a_persons_to_settle(store: Path, memkit: Memkit) -> None:
+    """Such as another clone's lines that were erased before anybody wrote its heads again; what they still name stays."""
+    remember(memkit, "Ada lives in Paris")
+    [own] = (store / "archive" / "heads").glob("*.json")
+    head = json.loads(own.read_bytes())
+    [here] = head["users"].values()
+    gone = {"count": 3, "tip": "0" * len(here["tip"])}
+    told = head | {"writer": "other", "count": 4, "root": root_of([here["tip"], gone["tip"]])}
+    other = own.with_name("other.json")
+    other.write_text(json.dumps(told | {"users": head["users"] | {"mark": gone}}))
+    before = own.read_bytes()
+
+    assert [one["code"] for one in memkit("fsck", "--fix")[1]["data"]["problems"]] == ["missing"]
+    code, _, said = memkit("fsck", "--accept", "--yes")
+
+    assert code == 0 and "archive/heads/other.json: missing: 1 of the 2 chains of other" in said
+    assert memkit("fsck")[0] == 0
+    assert json.loads(other.read_bytes())["users"] == head["users"] and own.read_bytes() == before
+    assert not Git(store).run("status", "--porcelain")
 
 
 def test_an_agent_accepts_nothing(store: Path, memkit: Memkit, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ from ..record.record import SHARED, Record, is_for, is_valid, told_when, union, 
 
 if TYPE_CHECKING:
     from ..index.catalogue import AccessCounts, Use
-    from ..index.chains import TamperedLine, Withheld
+    from ..index.chains import Lacking, TamperedLine, Withheld
     from ..index.documents import Documents
     from ..index.graph import MemoryGraph, RelationGraph
     from ..index.search import VectorIndex
@@ -841,8 +841,8 @@ class ArchiveReader:
         with self._reading(NOBODY):
             return self._index.catalogue.chains.own_heads(self._log.tips())
 
-    def lacking(self, writer: str, head: Mapping[str, JSON]) -> tuple[str, str] | None:
-        """Return code and message if the lines of a writer fall short of a head that was kept elsewhere."""
+    def lacking(self, writer: str, head: Mapping[str, JSON]) -> "Lacking | None":
+        """Return how the lines of a writer fall short of a head that was kept elsewhere."""
         with self._reading():
             return self._index.catalogue.chains.lacking(writer, head)
 

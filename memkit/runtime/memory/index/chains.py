@@ -109,6 +109,15 @@ class Withheld(NamedTuple):
     code: str
 
 
+class Lacking(NamedTuple):
+    """How the lines of a writer fall short of a head that was kept elsewhere."""
+
+    code: str
+    message: str
+    tips: Sequence[str] = ()
+    """The links of the lines that are not here."""
+
+
 class Chains:
     """The chains of a catalogue's lines, in its database."""
 
@@ -591,7 +600,7 @@ class Chains:
             found[writer] = {"count": total, "root": root_of(tip for _, _, tip in own), "users": users}
         return found
 
-    def lacking(self, writer: str, head: Mapping[str, JSON]) -> tuple[str, str] | None:
+    def lacking(self, writer: str, head: Mapping[str, JSON]) -> Lacking | None:
         """Return how a writer's lines fall short of a head kept elsewhere; None if they match it."""
         users = head.get("users")
         tips = (
@@ -600,7 +609,7 @@ class Chains:
             else []
         )
         if head.get("root") != root_of(tips):
-            return HEADS_DAMAGED, "The head does not match its own digest: it was changed."
+            return Lacking(HEADS_DAMAGED, "The head does not match its own digest: it was changed.")
         row = self._sql.execute("SELECT linked FROM writers WHERE name=?", (writer,)).fetchone()
         here, said = int(row[0]) if row else 0, head.get("count")
         known = "SELECT 1 FROM lines WHERE link=? UNION ALL SELECT 1 FROM flaws WHERE claimed=?"
@@ -609,8 +618,8 @@ class Chains:
             return None
         told = f"{len(gone)} of the {len(tips)} chains of {writer} lack the line at which they ended"
         if isinstance(said, int) and here < said:
-            return MISSING, f"{told}: there were {said} lines, now {here}."
-        return TAMPERED, f"{told}: what {writer} wrote was rewritten."
+            return Lacking(MISSING, f"{told}: there were {said} lines, now {here}.", gone)
+        return Lacking(TAMPERED, f"{told}: what {writer} wrote was rewritten.", gone)
 
     def accept(self) -> None:
         """Accept what is gone as gone."""
