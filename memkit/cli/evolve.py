@@ -118,7 +118,8 @@ def _notes(account: EvolutionAccount) -> list[Diagnostic]:
 
 def _status_lines(found: Status, spent: Mapping[str, float]) -> list[str]:
     lines = [f"{found.run}: {found.state}" + (f" ({found.stopped})" if found.stopped else "")]
-    lines.append(f"generation {found.generation} of {found.generations}, {found.evaluations} programs judged")
+    judged = counted(found.evaluations, "program")
+    lines.append(f"generation {found.generation} of {found.generations}, {judged} judged")
     if found.rate:
         lines[-1] += f", {found.rate:g} in a second"
     if found.best is not None:
@@ -353,7 +354,7 @@ def _printed(program: str) -> str:
 
 
 def _lines(found: Evolved) -> list[str]:
-    done = f"{counted(found.generations, 'generation')}, {found.evaluations} programs judged"
+    done = f"{counted(found.generations, 'generation')}, {counted(found.evaluations, 'program')} judged"
     if not found.scored:
         reasons = [f"- {reason} ({number})" for reason, number in list(found.failures.items())[:5]]
         return [f"No program has a score that counts: {done} ({found.stopped}).", *reasons, *_hint(found)]

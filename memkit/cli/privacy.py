@@ -138,7 +138,8 @@ def export(front: Front, file: Path, user: str | None, passphrase_file: Path | N
         )
         findings.append(diagnostic("in_store", message, severity="warning", path=str(file)))
         front.note(message)
-    front.answer({"file": str(file), "keys": count}, f"{count} keys are in {file}.", diagnostics=findings)
+    told = f"{counted(count, 'key is', 'keys are')} in {file}."
+    front.answer({"file": str(file), "keys": count}, told, diagnostics=findings)
 
 
 @key.command("import")

@@ -532,7 +532,7 @@ class Chains:
         for writer, unlinked, is_new, reordered, shard in self._sql.execute(f"{query} ORDER BY name"):
             path = f"archive/{shard}"
             if unlinked:
-                told = f"{unlinked} lines of {writer} have no links, so changes to them cannot be detected."
+                told = f"Lines of {writer} have no links ({unlinked}), so changes to them cannot be detected."
                 found.append(ShardProblem("unlinked", path, 0, f"{told} 'memkit migrate' links them."))
             if reordered:
                 told = (
