@@ -120,7 +120,7 @@ def test_fsck_names_what_was_edited_and_accept_takes_it_over(store: Path, memkit
 
 
 def test_heads_whose_lines_are_gone_are_a_persons_to_settle(store: Path, memkit: Memkit) -> None:
-    """Such as another clone's lines that were erased before anybody wrote its heads again; what they still name stays."""
+    """Such as lines of another clone that were erased before anybody wrote its heads again; the rest of them stays."""
     remember(memkit, "Ada lives in Paris")
     [own] = (store / "archive" / "heads").glob("*.json")
     head = json.loads(own.read_bytes())
