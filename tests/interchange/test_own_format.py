@@ -305,7 +305,7 @@ def test_a_successor_of_nothing_is_refused_for_that_alone(memkit: Memkit, lines:
     """That what an import supersedes waits for a person is no longer true of what is refused."""
     path = lines({"text": "Ada sails", "user_id": "ada", "supersedes": "01M8ZZZZZZZZZZZZZZZZZZZZZZ"})
 
-    (refused,) = memkit("memory", "import", str(path), code=1)["data"]["refused"]
+    (refused,) = memkit("memory", "import", path, code=1)["data"]["refused"]
 
     assert [reason["code"] for reason in refused["reasons"]] == ["schema"]
 
@@ -334,7 +334,7 @@ def test_consent_is_asked_for_where_the_policy_wants_it(memkit: Memkit, lines: L
     path = lines({"text": "Ada plays chess", "user_id": "ada"})
     memkit("config", "set", "privacy.consent", "always")
 
-    refused = memkit("memory", "import", str(path), code=1)["data"]["refused"]
+    refused = memkit("memory", "import", path, code=1)["data"]["refused"]
 
     assert refused[0]["reasons"][0]["code"] == "consent"
     memkit("consent", "grant", "--user", "ada")
