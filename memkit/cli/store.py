@@ -261,7 +261,7 @@ def fsck(
 
 SETTLED = (
     "'memkit fsck --fix' restores the lines that git has and removes what nobody wrote; 'memkit fsck --accept' adopts "
-    "what was changed as your own word."
+    "what was changed as your own word, and misses no more what is gone."
 )
 NOTES = ("unlinked", "reordered", "moved_back", "new_writer", "uncommitted")
 """Remarks about the chains that are not faults."""
@@ -278,8 +278,8 @@ def _accept(front: Front, *, yes: bool) -> None:
         lines = [f"{_place(one)}: {one.code}: {one.message}" for one in problems]
         for line in [*lines[:MOST_SHOWN], *([f"and {len(lines) - MOST_SHOWN} more"] if lines[MOST_SHOWN:] else [])]:
             front.note(line)
-        what = counted(len(lines), "line")
-        front.confirm(f"Restore {what} from git, and record the present text as your own correction?", yes=yes)
+        doing = "restore what git has, record changed text as your own, and miss the rest no more"
+        front.confirm(f"Of {counted(len(problems), 'line')}: {doing}?", yes=yes)
 
     done = accept_damage(front.workspace, confirm)
     lines = [f"accepted {id}" for id in done.accepted] + [f"not accepted: {why}" for why in done.left]

@@ -132,6 +132,7 @@ def test_heads_whose_lines_are_gone_are_a_persons_to_settle(store: Path, memkit:
     before = own.read_bytes()
 
     assert [one["code"] for one in memkit("fsck", "--fix")[1]["data"]["problems"]] == ["missing"]
+    assert "miss the rest no more? Cannot ask" in memkit("fsck", "--accept")[1]["diagnostics"][0]["message"]
     code, _, said = memkit("fsck", "--accept", "--yes")
 
     assert code == 0 and "archive/heads/other.json: missing: 1 of the 2 chains of other" in said
